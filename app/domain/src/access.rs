@@ -1,0 +1,191 @@
+//! Who may do what: one policy for the buttons of the console and for the commands behind them.
+
+use std::{fmt, str::FromStr};
+
+use serde::{Deserialize, Serialize};
+
+use crate::operation::UnknownWord;
+
+/// A person's role in one tenant.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Role {
+    /// Reads, masked.
+    Viewer,
+    /// Decides about operations.
+    Operator,
+    /// An operator who also decides about others' requests.
+    Approver,
+    /// Looks after kinds, staff and tokens; moves no money.
+    TenantAdmin,
+    /// Reads what people did.
+    Auditor,
+}
+
+impl Role {
+    /// All roles.
+    pub const ALL: [Self; 5] =
+        [Self::Viewer, Self::Operator, Self::Approver, Self::TenantAdmin, Self::Auditor];
+
+    /// The word that the database and the command line use.
+    #[must_use]
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Viewer => "viewer",
+            Self::Operator => "operator",
+            Self::Approver => "approver",
+            Self::TenantAdmin => "tenant-admin",
+            Self::Auditor => "auditor",
+        }
+    }
+}
+
+impl fmt::Display for Role {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.as_str())
+    }
+}
+
+impl FromStr for Role {
+    type Err = UnknownWord;
+
+    fn from_str(text: &str) -> Result<Self, UnknownWord> {
+        Self::ALL
+            .into_iter()
+            .find(|role| role.as_str() == text)
+            .ok_or_else(|| UnknownWord(text.into()))
+    }
+}
+
+/// One right.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Permission {
+    /// See operations and what belongs to them, masked.
+    Read,
+    /// Confirm an unknown outcome.
+    Confirm,
+    /// Release a stuck lease.
+    Release,
+    /// Trigger a compensation.
+    Compensate,
+    /// Ask for reconciliation now.
+    Reconcile,
+    /// Ask for another attempt.
+    Retry,
+    /// Cancel what has not begun, give up what would retry.
+    Cancel,
+    /// Correct a wrong confirmation.
+    Correct,
+    /// Write notes and take an operation.
+    Note,
+    /// Add evidence.
+    Evidence,
+    /// Approve or reject others' requests.
+    Approve,
+    /// Reveal masked fields.
+    Reveal,
+    /// Read the audit log.
+    ReadAudit,
+    /// Change operation kinds.
+    ManageKinds,
+    /// Change staff and roles.
+    ManageStaff,
+    /// Make and revoke tokens.
+    ManageTokens,
+}
+
+impl Permission {
+    /// All rights.
+    pub const ALL: [Self; 16] = [
+        Self::Read,
+        Self::Confirm,
+        Self::Release,
+        Self::Compensate,
+        Self::Reconcile,
+        Self::Retry,
+        Self::Cancel,
+        Self::Correct,
+        Self::Note,
+        Self::Evidence,
+        Self::Approve,
+        Self::Reveal,
+        Self::ReadAudit,
+        Self::ManageKinds,
+        Self::ManageStaff,
+        Self::ManageTokens,
+    ];
+
+    /// The right in words, as `/me` and refusals name it.
+    #[must_use]
+    pub const fn label(self) -> &'static str {
+        match self {
+            Self::Read => "read operations",
+            Self::Confirm => "confirm unknown outcomes",
+            Self::Release => "release stuck leases",
+            Self::Compensate => "trigger compensations",
+            Self::Reconcile => "reconcile now",
+            Self::Retry => "retry failed operations",
+            Self::Cancel => "cancel operations",
+            Self::Correct => "correct confirmations",
+            Self::Note => "write notes and take operations",
+            Self::Evidence => "add evidence",
+            Self::Approve => "approve requests",
+            Self::Reveal => "reveal masked fields",
+            Self::ReadAudit => "read the audit log",
+            Self::ManageKinds => "change operation kinds",
+            Self::ManageStaff => "change staff and roles",
+            Self::ManageTokens => "make and revoke tokens",
+        }
+    }
+
+    /// The roles that hold this right, for a refusal that says who can help.
+    #[must_use]
+    pub fn holders(self) -> Vec<Role> {
+        Role::ALL.into_iter().filter(|role| permits(*role, self)).collect()
+    }
+}
+
+/// The policy.
+#[must_use]
+pub const fn permits(role: Role, permission: Permission) -> bool {
+    use Permission as P;
+    match permission {
+        P::Read => true,
+        P::Confirm
+        | P::Release
+        | P::Compensate
+        | P::Reconcile
+        | P::Retry
+        | P::Cancel
+        | P::Correct
+        | P::Note
+        | P::Evidence => matches!(role, Role::Operator | Role::Approver),
+        P::Approve | P::Reveal => matches!(role, Role::Approver),
+        P::ReadAudit => matches!(role, Role::Auditor | Role::TenantAdmin),
+        P::ManageKinds | P::ManageStaff | P::ManageTokens => matches!(role, Role::TenantAdmin),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_administrator_moves_no_money_and_a_viewer_changes_nothing() {
+        let changing =
+            [Permission::Confirm, Permission::Release, Permission::Retry, Permission::Approve];
+        for permission in changing {
+            for role in [Role::Viewer, Role::TenantAdmin, Role::Auditor] {
+                assert!(!permits(role, permission), "{role} {permission:?}");
+            }
+        }
+    }
+
+    #[test]
+    fn every_right_has_a_holder() {
+        for permission in Permission::ALL {
+            assert!(!permission.holders().is_empty(), "{permission:?}");
+        }
+    }
+}

@@ -1,0 +1,511 @@
+//! JSON as it was sent: numbers keep their text, names keep their order.
+//!
+//! Guards against the two ways a payload changes unseen: a number that passes through a float
+//! (`9007199254740993` becomes `…992`), and a duplicate name of which one parser takes the first
+//! and another the last. Refuses what RFC 8785 cannot canonicalise: duplicate names, lone
+//! surrogates, U+0000 (D22).
+
+use std::{fmt, fmt::Write as _};
+
+/// How deep objects and arrays may nest.
+pub const MAX_DEPTH: u32 = 64;
+
+/// A JSON value that lost nothing of what was sent but white space.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Json {
+    /// `null`
+    Null,
+    /// `true` or `false`
+    Bool(bool),
+    /// A number's own text, such as `1.10`.
+    Number(String),
+    /// A string, unescaped.
+    String(String),
+    /// Values in order.
+    Array(Vec<Json>),
+    /// Members in the order sent; names are unique.
+    Object(Vec<(String, Json)>),
+}
+
+/// Why a text is refused, and at which member.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("{reason} at {}", if pointer.is_empty() { "the top level" } else { pointer })]
+pub struct JsonError {
+    /// RFC 6901 pointer of the value being read.
+    pub pointer: String,
+    /// What is wrong with it.
+    pub reason: JsonFault,
+}
+
+/// The kinds of fault that a payload is refused for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum JsonFault {
+    /// Not JSON.
+    Syntax,
+    /// Bytes that are not UTF-8.
+    Encoding,
+    /// The same name twice in one object.
+    DuplicateName,
+    /// Half of a surrogate pair.
+    LoneSurrogate,
+    /// U+0000, which no text column can hold.
+    NulCharacter,
+    /// More than [`MAX_DEPTH`] levels.
+    TooDeep,
+    /// An exponent outside what any number needs.
+    NumberRange,
+}
+
+impl fmt::Display for JsonFault {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Syntax => "not valid JSON",
+            Self::Encoding => "not valid UTF-8",
+            Self::DuplicateName => "the same name appears twice",
+            Self::LoneSurrogate => "half of a surrogate pair",
+            Self::NulCharacter => "the character U+0000",
+            Self::TooDeep => "nested deeper than 64 levels",
+            Self::NumberRange => "a number whose exponent is out of range",
+        })
+    }
+}
+
+impl Json {
+    /// Reads one JSON text.
+    ///
+    /// # Errors
+    /// The first fault, with the pointer of the member where it stands.
+    pub fn parse(bytes: &[u8]) -> Result<Self, JsonError> {
+        let text = std::str::from_utf8(bytes)
+            .map_err(|_| JsonError { pointer: String::new(), reason: JsonFault::Encoding })?;
+        let mut parser = Parser { text, at: 0, path: Vec::new() };
+        parser.space();
+        let value = parser.value()?;
+        parser.space();
+        if parser.at == text.len() { Ok(value) } else { Err(parser.fault(JsonFault::Syntax)) }
+    }
+
+    /// The value at an RFC 6901 pointer.
+    #[must_use]
+    pub fn pointer(&self, pointer: &str) -> Option<&Self> {
+        if pointer.is_empty() {
+            return Some(self);
+        }
+        pointer.strip_prefix('/')?.split('/').try_fold(self, |value, token| {
+            let token = token.replace("~1", "/").replace("~0", "~");
+            match value {
+                Self::Object(members) => {
+                    members.iter().find(|(name, _)| *name == token).map(|(_, value)| value)
+                }
+                Self::Array(items) => token.parse::<usize>().ok().and_then(|i| items.get(i)),
+                _ => None,
+            }
+        })
+    }
+
+    /// Replaces what stands at a pointer; says whether something stood there.
+    pub fn replace(&mut self, pointer: &str, with: Self) -> bool {
+        let Some(path) = pointer.strip_prefix('/') else {
+            return false;
+        };
+        let mut value = self;
+        for token in path.split('/') {
+            let token = token.replace("~1", "/").replace("~0", "~");
+            let next = match value {
+                Self::Object(members) => {
+                    members.iter_mut().find(|(name, _)| *name == token).map(|(_, value)| value)
+                }
+                Self::Array(items) => token.parse::<usize>().ok().and_then(|i| items.get_mut(i)),
+                _ => None,
+            };
+            let Some(next) = next else { return false };
+            value = next;
+        }
+        *value = with;
+        true
+    }
+
+    /// A string's text, or a number's as it was sent.
+    #[must_use]
+    pub fn scalar_text(&self) -> Option<&str> {
+        match self {
+            Self::String(text) | Self::Number(text) => Some(text),
+            _ => None,
+        }
+    }
+
+    /// The text with two spaces of indentation, numbers as they were sent.
+    #[must_use]
+    pub fn pretty(&self) -> String {
+        let mut out = String::new();
+        self.write_pretty(&mut out, 0);
+        out
+    }
+
+    /// Every leaf with its pointer, in the order sent. An empty object or array is a leaf.
+    #[must_use]
+    pub fn leaves(&self) -> Vec<(String, String)> {
+        let mut out = Vec::new();
+        self.collect_leaves(String::new(), &mut out);
+        out
+    }
+
+    fn collect_leaves(&self, path: String, out: &mut Vec<(String, String)>) {
+        match self {
+            Self::Object(members) if !members.is_empty() => {
+                for (name, value) in members {
+                    value.collect_leaves(format!("{path}/{}", escape_token(name)), out);
+                }
+            }
+            Self::Array(items) if !items.is_empty() => {
+                for (index, value) in items.iter().enumerate() {
+                    value.collect_leaves(format!("{path}/{index}"), out);
+                }
+            }
+            leaf => out.push((path, leaf.pretty())),
+        }
+    }
+
+    fn write_pretty(&self, out: &mut String, depth: usize) {
+        let indent = |out: &mut String, depth: usize| {
+            out.push('\n');
+            out.extend(std::iter::repeat_n("  ", depth));
+        };
+        match self {
+            Self::Null => out.push_str("null"),
+            Self::Bool(value) => out.push_str(if *value { "true" } else { "false" }),
+            Self::Number(text) => out.push_str(text),
+            Self::String(text) => write_string(out, text),
+            Self::Array(items) if items.is_empty() => out.push_str("[]"),
+            Self::Object(members) if members.is_empty() => out.push_str("{}"),
+            Self::Array(items) => {
+                out.push('[');
+                for (index, item) in items.iter().enumerate() {
+                    if index > 0 {
+                        out.push(',');
+                    }
+                    indent(out, depth + 1);
+                    item.write_pretty(out, depth + 1);
+                }
+                indent(out, depth);
+                out.push(']');
+            }
+            Self::Object(members) => {
+                out.push('{');
+                for (index, (name, value)) in members.iter().enumerate() {
+                    if index > 0 {
+                        out.push(',');
+                    }
+                    indent(out, depth + 1);
+                    write_string(out, name);
+                    out.push_str(": ");
+                    value.write_pretty(out, depth + 1);
+                }
+                indent(out, depth);
+                out.push('}');
+            }
+        }
+    }
+}
+
+/// Writes a string with the escapes of RFC 8785 and no others.
+pub(crate) fn write_string(out: &mut String, text: &str) {
+    out.push('"');
+    for c in text.chars() {
+        match c {
+            '"' => out.push_str("\\\""),
+            '\\' => out.push_str("\\\\"),
+            '\u{8}' => out.push_str("\\b"),
+            '\t' => out.push_str("\\t"),
+            '\n' => out.push_str("\\n"),
+            '\u{c}' => out.push_str("\\f"),
+            '\r' => out.push_str("\\r"),
+            c if c < ' ' => {
+                write!(out, "\\u{:04x}", c as u32).expect("writing to a String cannot fail");
+            }
+            c => out.push(c),
+        }
+    }
+    out.push('"');
+}
+
+fn escape_token(name: &str) -> String {
+    name.replace('~', "~0").replace('/', "~1")
+}
+
+struct Parser<'a> {
+    text: &'a str,
+    at: usize,
+    path: Vec<String>,
+}
+
+impl Parser<'_> {
+    fn fault(&self, reason: JsonFault) -> JsonError {
+        let mut pointer = String::new();
+        for token in &self.path {
+            pointer.push('/');
+            pointer.push_str(&escape_token(token));
+        }
+        JsonError { pointer, reason }
+    }
+
+    fn peek(&self) -> Option<u8> {
+        self.text.as_bytes().get(self.at).copied()
+    }
+
+    fn space(&mut self) {
+        while matches!(self.peek(), Some(b' ' | b'\t' | b'\n' | b'\r')) {
+            self.at += 1;
+        }
+    }
+
+    fn eat(&mut self, byte: u8) -> Result<(), JsonError> {
+        if self.peek() == Some(byte) {
+            self.at += 1;
+            Ok(())
+        } else {
+            Err(self.fault(JsonFault::Syntax))
+        }
+    }
+
+    fn value(&mut self) -> Result<Json, JsonError> {
+        match self.peek() {
+            Some(b'{') => self.nested(Self::object),
+            Some(b'[') => self.nested(Self::array),
+            Some(b'"') => self.string().map(Json::String),
+            Some(b't') => self.word("true", Json::Bool(true)),
+            Some(b'f') => self.word("false", Json::Bool(false)),
+            Some(b'n') => self.word("null", Json::Null),
+            Some(b'-' | b'0'..=b'9') => self.number(),
+            _ => Err(self.fault(JsonFault::Syntax)),
+        }
+    }
+
+    fn nested(
+        &mut self,
+        read: fn(&mut Self) -> Result<Json, JsonError>,
+    ) -> Result<Json, JsonError> {
+        if self.path.len() >= MAX_DEPTH as usize {
+            return Err(self.fault(JsonFault::TooDeep));
+        }
+        self.at += 1;
+        self.space();
+        read(self)
+    }
+
+    fn word(&mut self, word: &str, value: Json) -> Result<Json, JsonError> {
+        if self.text[self.at..].starts_with(word) {
+            self.at += word.len();
+            Ok(value)
+        } else {
+            Err(self.fault(JsonFault::Syntax))
+        }
+    }
+
+    fn object(&mut self) -> Result<Json, JsonError> {
+        let mut members: Vec<(String, Json)> = Vec::new();
+        let mut names = std::collections::HashSet::new();
+        if self.peek() == Some(b'}') {
+            self.at += 1;
+            return Ok(Json::Object(members));
+        }
+        loop {
+            let name = self.string()?;
+            self.path.push(name.clone());
+            if !names.insert(name.clone()) {
+                return Err(self.fault(JsonFault::DuplicateName));
+            }
+            self.space();
+            self.eat(b':')?;
+            self.space();
+            let value = self.value()?;
+            self.path.pop();
+            members.push((name, value));
+            self.space();
+            if self.peek() == Some(b'}') {
+                self.at += 1;
+                return Ok(Json::Object(members));
+            }
+            self.eat(b',')?;
+            self.space();
+        }
+    }
+
+    fn array(&mut self) -> Result<Json, JsonError> {
+        let mut items = Vec::new();
+        if self.peek() == Some(b']') {
+            self.at += 1;
+            return Ok(Json::Array(items));
+        }
+        loop {
+            self.path.push(items.len().to_string());
+            items.push(self.value()?);
+            self.path.pop();
+            self.space();
+            if self.peek() == Some(b']') {
+                self.at += 1;
+                return Ok(Json::Array(items));
+            }
+            self.eat(b',')?;
+            self.space();
+        }
+    }
+
+    fn string(&mut self) -> Result<String, JsonError> {
+        self.eat(b'"')?;
+        let mut out = String::new();
+        loop {
+            let start = self.at;
+            while self.peek().is_some_and(|b| b >= b' ' && b != b'"' && b != b'\\') {
+                self.at += 1;
+            }
+            out.push_str(&self.text[start..self.at]);
+            match self.peek() {
+                Some(b'"') => {
+                    self.at += 1;
+                    return Ok(out);
+                }
+                Some(b'\\') => {
+                    self.at += 1;
+                    out.push(self.escape()?);
+                }
+                Some(0) => return Err(self.fault(JsonFault::NulCharacter)),
+                _ => return Err(self.fault(JsonFault::Syntax)),
+            }
+        }
+    }
+
+    fn escape(&mut self) -> Result<char, JsonError> {
+        let byte = self.peek().ok_or_else(|| self.fault(JsonFault::Syntax))?;
+        self.at += 1;
+        Ok(match byte {
+            b'"' => '"',
+            b'\\' => '\\',
+            b'/' => '/',
+            b'b' => '\u{8}',
+            b'f' => '\u{c}',
+            b'n' => '\n',
+            b'r' => '\r',
+            b't' => '\t',
+            b'u' => return self.unicode(),
+            _ => return Err(self.fault(JsonFault::Syntax)),
+        })
+    }
+
+    fn unicode(&mut self) -> Result<char, JsonError> {
+        let first = self.hex4()?;
+        let code = match first {
+            0 => return Err(self.fault(JsonFault::NulCharacter)),
+            0xd800..0xdc00 => {
+                if !self.text[self.at..].starts_with("\\u") {
+                    return Err(self.fault(JsonFault::LoneSurrogate));
+                }
+                self.at += 2;
+                let second = self.hex4()?;
+                if !(0xdc00..0xe000).contains(&second) {
+                    return Err(self.fault(JsonFault::LoneSurrogate));
+                }
+                0x10000 + ((first - 0xd800) << 10) + (second - 0xdc00)
+            }
+            code => code,
+        };
+        char::from_u32(code).ok_or_else(|| self.fault(JsonFault::LoneSurrogate))
+    }
+
+    fn hex4(&mut self) -> Result<u32, JsonError> {
+        let digits = self
+            .text
+            .get(self.at..self.at + 4)
+            .filter(|digits| digits.bytes().all(|b| b.is_ascii_hexdigit()))
+            .ok_or_else(|| self.fault(JsonFault::Syntax))?;
+        self.at += 4;
+        u32::from_str_radix(digits, 16).map_err(|_| self.fault(JsonFault::Syntax))
+    }
+
+    fn digits(&mut self) -> Result<(), JsonError> {
+        let start = self.at;
+        while matches!(self.peek(), Some(b'0'..=b'9')) {
+            self.at += 1;
+        }
+        if self.at > start { Ok(()) } else { Err(self.fault(JsonFault::Syntax)) }
+    }
+
+    fn number(&mut self) -> Result<Json, JsonError> {
+        let start = self.at;
+        if self.peek() == Some(b'-') {
+            self.at += 1;
+        }
+        if self.peek() == Some(b'0') {
+            self.at += 1;
+        } else {
+            self.digits()?;
+        }
+        if self.peek() == Some(b'.') {
+            self.at += 1;
+            self.digits()?;
+        }
+        if matches!(self.peek(), Some(b'e' | b'E')) {
+            self.at += 1;
+            if matches!(self.peek(), Some(b'+' | b'-')) {
+                self.at += 1;
+            }
+            let exponent = self.at;
+            self.digits()?;
+            if self.text[exponent..self.at].trim_start_matches('0').len() > 9 {
+                return Err(self.fault(JsonFault::NumberRange));
+            }
+        }
+        Ok(Json::Number(self.text[start..self.at].to_owned()))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn fault(text: &str) -> (String, JsonFault) {
+        let error = Json::parse(text.as_bytes()).expect_err(text);
+        (error.pointer, error.reason)
+    }
+
+    #[test]
+    fn numbers_keep_their_text() {
+        let value = Json::parse(br#"{"a": 9007199254740993, "b": 1.10, "c": -0.0e+2}"#).unwrap();
+        let leaves = value.leaves();
+        assert_eq!(leaves[0].1, "9007199254740993");
+        assert_eq!(leaves[1].1, "1.10");
+        assert_eq!(leaves[2].1, "-0.0e+2");
+    }
+
+    #[test]
+    fn refuses_what_two_parsers_read_differently_and_names_the_member() {
+        assert_eq!(fault(r#"{"a":{"b":1,"b":2}}"#), ("/a/b".into(), JsonFault::DuplicateName));
+        assert_eq!(fault(r#"{"a":{"b":1,"\u0062":2}}"#), ("/a/b".into(), JsonFault::DuplicateName));
+        assert_eq!(fault(r#"{"x":["\ud800"]}"#), ("/x/0".into(), JsonFault::LoneSurrogate));
+        assert_eq!(fault(r#"{"x":"\udc00\ud800"}"#), ("/x".into(), JsonFault::LoneSurrogate));
+        assert_eq!(fault(r#"{"x":"\u0000"}"#), ("/x".into(), JsonFault::NulCharacter));
+        assert_eq!(fault("{\"x\":\"\0\"}"), ("/x".into(), JsonFault::NulCharacter));
+        assert_eq!(fault(r#"{"x":1e9999999999}"#), ("/x".into(), JsonFault::NumberRange));
+        for text in ["", "{", "[1,]", "01", "1.", "+1", "nul", "{\"a\"}", "\"a", "1 2", "\"\u{1}\""]
+        {
+            assert_eq!(fault(text).1, JsonFault::Syntax, "{text}");
+        }
+    }
+
+    #[test]
+    fn depth_is_bounded_at_64() {
+        let nest = |n: usize| format!("{}1{}", "[".repeat(n), "]".repeat(n));
+        assert!(Json::parse(nest(64).as_bytes()).is_ok());
+        assert_eq!(fault(&nest(65)).1, JsonFault::TooDeep);
+        assert_eq!(fault(&"[".repeat(1_000_000)).1, JsonFault::TooDeep);
+    }
+
+    #[test]
+    fn pointers_find_and_replace() {
+        let mut value = Json::parse(br#"{"a/b":{"~":[1,"x"]}}"#).unwrap();
+        assert_eq!(value.pointer("/a~1b/~0/1"), Some(&Json::String("x".into())));
+        assert!(value.replace("/a~1b/~0/0", Json::Null));
+        assert!(!value.replace("/none", Json::Null));
+        assert_eq!(value.pointer("/a~1b/~0/0"), Some(&Json::Null));
+    }
+}

@@ -1,0 +1,16 @@
+//! The words and rules of Onceover without clock, chance or IO: what the engine and the browser
+//! both have to agree on.
+
+pub mod access;
+pub mod action;
+pub mod idempotency;
+pub mod ids;
+pub mod json;
+pub mod lease;
+pub mod listing;
+pub mod money;
+pub mod operation;
+pub mod problem;
+pub mod reconciliation;
+pub mod verdict;
+pub mod view;

@@ -1,0 +1,147 @@
+//! Lists: filters, keyset cursors and pages, as the URL, the JSON API and the engine share them.
+
+use chrono::{DateTime, Utc};
+use serde::{Deserialize, Serialize};
+use uuid::Uuid;
+
+use crate::operation::Status;
+
+/// The most rows one page may have.
+pub const MAX_PAGE: i64 = 200;
+/// Rows of a page where nobody says otherwise.
+pub const DEFAULT_PAGE: i64 = 50;
+/// The longest filter or cursor, in characters.
+pub const MAX_FILTER_CHARS: usize = 2_000;
+/// The widest span between `from` and `to`, and the default reach of a list, in days.
+pub const MAX_SPAN_DAYS: i64 = 90;
+
+/// One page of a list.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Page<T> {
+    /// The rows, in the list's order.
+    pub items: Vec<T>,
+    /// Cursor of the page after this one, where there is one.
+    pub next: Option<String>,
+    /// Cursor of the page before this one, where there is one.
+    pub previous: Option<String>,
+    /// Whether a search matched more than is read: a longer prefix finds the rest.
+    #[serde(default)]
+    pub narrow: bool,
+    /// When the rows were read, by the database's clock.
+    pub as_of: DateTime<Utc>,
+}
+
+/// Which operations a list shows. Every field narrows; all absent shows the last 90 days.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct OperationFilter {
+    /// One state, or `tombstone`.
+    pub status: Option<StatusFilter>,
+    /// The operation kind's name, exactly.
+    pub operation: Option<String>,
+    /// Exact or prefix over id, key, external reference, workflow key and search terms; an amount
+    /// with its currency exactly.
+    pub q: Option<String>,
+    /// Only those that wait for a person.
+    pub needs_manual: bool,
+    /// Only those with a payload conflict.
+    pub conflict: bool,
+    /// Reserved at or after.
+    pub from: Option<DateTime<Utc>>,
+    /// Reserved before.
+    pub to: Option<DateTime<Utc>>,
+    /// Where the page begins.
+    pub cursor: Option<String>,
+    /// Rows of a page, at most [`MAX_PAGE`].
+    pub limit: Option<i64>,
+}
+
+/// A state to filter by.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum StatusFilter {
+    /// Operations whose contents have expired.
+    Tombstone,
+    /// Operations in this state that still have their contents.
+    #[serde(untagged)]
+    Is(Status),
+}
+
+impl StatusFilter {
+    /// The word in the URL.
+    #[must_use]
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Is(status) => status.as_str(),
+            Self::Tombstone => "tombstone",
+        }
+    }
+
+    /// Reads the word in the URL.
+    #[must_use]
+    pub fn parse(text: &str) -> Option<Self> {
+        if text == "tombstone" { Some(Self::Tombstone) } else { text.parse().ok().map(Self::Is) }
+    }
+}
+
+/// A place in a list ordered by id, newest first, and the direction to read from there.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Cursor {
+    /// The row that the page does not include.
+    pub id: Uuid,
+    /// Whether to read towards newer rows.
+    pub backwards: bool,
+}
+
+/// A cursor that this console never gave out.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("not a cursor of this list")]
+pub struct InvalidCursor;
+
+impl Cursor {
+    /// The cursor as it stands in a URL: hexadecimal, so that nothing needs escaping.
+    #[must_use]
+    pub fn encode(self) -> String {
+        let direction = if self.backwards { 'p' } else { 'n' };
+        format!("{direction}{}", self.id.simple())
+    }
+
+    /// Reads a cursor back.
+    ///
+    /// # Errors
+    /// [`InvalidCursor`] for any other text.
+    pub fn decode(text: &str) -> Result<Self, InvalidCursor> {
+        let (backwards, id) = match text.split_at_checked(1) {
+            Some(("n", id)) => (false, id),
+            Some(("p", id)) => (true, id),
+            _ => return Err(InvalidCursor),
+        };
+        let id = Uuid::try_parse(id).map_err(|_| InvalidCursor)?;
+        Ok(Self { id, backwards })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn cursors_come_back_and_others_are_refused() {
+        for backwards in [false, true] {
+            let cursor = Cursor { id: Uuid::from_u128(7), backwards };
+            assert_eq!(Cursor::decode(&cursor.encode()), Ok(cursor));
+        }
+        for text in ["", "n", "x0", "é", "n1; drop table"] {
+            assert_eq!(Cursor::decode(text), Err(InvalidCursor), "{text}");
+        }
+    }
+
+    #[test]
+    fn a_status_filter_is_one_word() {
+        for status in Status::ALL {
+            assert_eq!(StatusFilter::parse(status.as_str()), Some(StatusFilter::Is(status)));
+        }
+        assert_eq!(StatusFilter::parse("tombstone"), Some(StatusFilter::Tombstone));
+        assert_eq!(StatusFilter::parse("x"), None);
+    }
+}
