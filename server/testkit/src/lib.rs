@@ -1,0 +1,18 @@
+//! One migrated PostgreSQL database per test, and bounded waiting. Only ever a
+//! dev-dependency.
+//!
+//! Tests run in parallel and in several processes, on the server that `DATABASE_URL`
+//! names. Each gets a clone of a template that was migrated once, so no test sees
+//! another's rows, and none waits for migrations. Only databases whose names begin
+//! with `onceover_test_` are ever made or dropped.
+//!
+//! Guards against tests that pass because of a neighbour's rows, that wait by sleeping,
+//! or that need a real hour to see a lease run out ([`TestDatabase::advance_clock`]).
+
+mod database;
+mod eventually;
+mod server;
+mod template;
+
+pub use database::TestDatabase;
+pub use eventually::eventually;
