@@ -1,0 +1,129 @@
+//! Notes and *taken by*: audited, and moving no version.
+
+use domain::{access::Permission, ids::OperationId, problem::Code};
+
+use super::entry;
+use crate::{
+    Engine, StaffCaller,
+    error::EngineError,
+    store::{Target, audit, detail, note},
+};
+
+/// The longest note, in characters.
+const MAX_NOTE: usize = 4_000;
+
+impl Engine {
+    /// Adds a note; the same form posted again adds nothing.
+    ///
+    /// # Errors
+    /// Refused, with one audit row: `permission_missing`, `not_found`, `unprocessable`.
+    pub async fn add_note(
+        &self,
+        by: &StaffCaller,
+        id: OperationId,
+        form_key: &str,
+        text: &str,
+    ) -> Result<(), EngineError> {
+        let (engine, by, form_key, text) =
+            (self.clone(), by.clone(), form_key.to_owned(), text.trim().to_owned());
+        Self::detached(async move {
+            let result = engine.add_note_unaudited(&by, id, &form_key, &text).await;
+            engine.audited(&by, "note", id, result).await
+        })
+        .await
+    }
+
+    async fn add_note_unaudited(
+        &self,
+        by: &StaffCaller,
+        id: OperationId,
+        form_key: &str,
+        text: &str,
+    ) -> Result<(), EngineError> {
+        by.require(Permission::Note)?;
+        let fits = |text: &str, max| {
+            !text.is_empty() && text.chars().count() <= max && !text.contains('\0')
+        };
+        if !fits(text, MAX_NOTE) {
+            return Err(EngineError::field(
+                Code::Unprocessable,
+                "text",
+                format!("a note has 1 to {MAX_NOTE} characters"),
+            ));
+        }
+        if !fits(form_key, 200) {
+            return Err(EngineError::field(
+                Code::Unprocessable,
+                "form_key",
+                "the form's key is missing",
+            ));
+        }
+        let target = Target { tenant: by.tenant_id(), id };
+        let mut tx = self.pools.begin_console(target.tenant).await?;
+        detail::for_service(&mut tx, target)
+            .await?
+            .ok_or_else(|| EngineError::refused(Code::NotFound))?;
+        if note::insert(&mut tx, target, by.staff_id(), by.name(), form_key, text).await? {
+            audit::add(&mut tx, entry(by, "note", &id.to_string(), "")).await?;
+        }
+        tx.commit().await?;
+        Ok(())
+    }
+
+    /// Says that a person looks at an operation, or no longer.
+    ///
+    /// # Errors
+    /// Refused, with one audit row: `permission_missing`, `not_found`.
+    pub async fn take(
+        &self,
+        by: &StaffCaller,
+        id: OperationId,
+        taken: bool,
+    ) -> Result<(), EngineError> {
+        let (engine, by) = (self.clone(), by.clone());
+        Self::detached(async move {
+            let action = if taken { "take" } else { "put_back" };
+            let result = engine.take_unaudited(&by, id, taken, action).await;
+            engine.audited(&by, action, id, result).await
+        })
+        .await
+    }
+
+    async fn take_unaudited(
+        &self,
+        by: &StaffCaller,
+        id: OperationId,
+        taken: bool,
+        action: &str,
+    ) -> Result<(), EngineError> {
+        by.require(Permission::Note)?;
+        let target = Target { tenant: by.tenant_id(), id };
+        let mut tx = self.pools.begin_console(target.tenant).await?;
+        detail::for_service(&mut tx, target)
+            .await?
+            .ok_or_else(|| EngineError::refused(Code::NotFound))?;
+        let moved = if taken {
+            note::take(&mut tx, target, by.staff_id(), by.name()).await?
+        } else {
+            note::put_back(&mut tx, target).await?
+        };
+        if moved {
+            audit::add(&mut tx, entry(by, action, &id.to_string(), "")).await?;
+        }
+        tx.commit().await?;
+        Ok(())
+    }
+
+    async fn audited(
+        &self,
+        by: &StaffCaller,
+        action: &str,
+        id: OperationId,
+        result: Result<(), EngineError>,
+    ) -> Result<(), EngineError> {
+        if let Err(EngineError::Refused(refusal)) = &result {
+            self.record_refusal(by, action, id, refusal.code, "").await?;
+        }
+        result
+    }
+}

@@ -1,0 +1,178 @@
+//! Receipts: a decision is recorded as an operation of its own, written once as succeeded (O35),
+//! and its stored answer is the receipt.
+
+use domain::{
+    access::Permission,
+    action::Verb,
+    idempotency::{Fingerprint, HASH_VERSION},
+    ids::OperationId,
+    json::Json,
+    operation::Status,
+    problem::Code,
+    view::{Receipt, ReceiptState},
+};
+
+use super::{Acted, ActionRequest};
+use crate::{
+    Engine, StaffCaller,
+    database::Tx,
+    error::EngineError,
+    operations::StoredAnswer,
+    store::{
+        Target, audit, lease,
+        operation::{self, NewOperation, Operation},
+    },
+};
+
+impl Engine {
+    /// A receipt of the tenant.
+    ///
+    /// # Errors
+    /// Refused: `permission_missing`, `not_found`.
+    pub async fn receipt(&self, by: &StaffCaller, id: OperationId) -> Result<Receipt, EngineError> {
+        by.require(Permission::Read)?;
+        let (engine, tenant) = (self.clone(), by.tenant_id());
+        Self::detached(async move {
+            let mut tx = engine.pools.begin_console(tenant).await?;
+            let receipt = read(&mut tx, Target { tenant, id }).await?;
+            tx.commit().await?;
+            Ok(receipt)
+        })
+        .await
+    }
+}
+
+async fn read(tx: &mut Tx, action: Target) -> Result<Receipt, EngineError> {
+    let not_found = || EngineError::refused(Code::NotFound);
+    // A receipt is what a console action stores; the answer of a service's operation is none.
+    let answer = operation::answer(tx, action).await?.ok_or_else(not_found)?;
+    if answer.content_type != RECEIPT_TYPE {
+        return Err(not_found());
+    }
+    let mut receipt: Receipt = serde_json::from_slice(&answer.body)
+        .map_err(|error| EngineError::Unreadable(format!("receipt {}: {error}", action.id)))?;
+    receipt.also_decided_by = audit::repeats(tx, action).await?;
+    Ok(receipt)
+}
+
+const RECEIPT_TYPE: &str = "application/vnd.onceover.receipt+json";
+
+fn fingerprint(
+    by: &StaffCaller,
+    request: &ActionRequest,
+) -> Result<(Vec<u8>, Fingerprint), EngineError> {
+    let decision = request.decision().to_string().into_bytes();
+    let json =
+        Json::parse(&decision).map_err(|error| EngineError::Unreadable(error.to_string()))?;
+    let operation = request.verb.operation();
+    let fingerprint =
+        Fingerprint::of(HASH_VERSION, &by.tenant_id().to_string(), &operation, None, None, &json)
+            .ok_or_else(|| EngineError::Unreadable("own hash version".into()))?;
+    Ok((decision, fingerprint))
+}
+
+/// The decision that was taken on this version before, if any: the same one is answered by its
+/// receipt, another one is refused (A2, A3). Call it under the target's lock.
+pub(super) async fn taken_before(
+    tx: &mut Tx,
+    by: &StaffCaller,
+    request: &ActionRequest,
+) -> Result<Option<Acted>, EngineError> {
+    let tenant = by.tenant_id();
+    let operation = request.verb.operation();
+    let key = request.verb.key(request.target, request.version);
+    let Some(id) = operation::find_by_key(tx, tenant, &operation, &key).await? else {
+        return Ok(None);
+    };
+    let action = Target { tenant, id };
+    let Some(row) = operation::lock(tx, action).await? else {
+        return Ok(None);
+    };
+    let (_, fingerprint) = fingerprint(by, request)?;
+    let stored = read(tx, action).await?;
+    if fingerprint.hash != row.hash {
+        return Err(EngineError::refused_with(Code::DecidedOtherwise, |refusal| {
+            refusal.receipt = Some(id);
+            refusal.current = Some(stored.after.clone());
+            refusal.detail = Some(format!("{} decided on this version.", stored.actor));
+            refusal.at = Some(stored.at);
+        }));
+    }
+    if stored.actor_email != by.email() {
+        audit::add_repeat(
+            tx,
+            action,
+            by.staff_id(),
+            by.name(),
+            &request.reason,
+            request.evidence.as_deref(),
+        )
+        .await?;
+    }
+    let receipt = read(tx, action).await?;
+    Ok(Some(Acted { receipt, replayed: true }))
+}
+
+/// Records a decision that has just been carried out.
+pub(super) async fn write(
+    tx: &mut Tx,
+    by: &StaffCaller,
+    request: &ActionRequest,
+    row: &Operation,
+    id: OperationId,
+    (before, after): (ReceiptState, ReceiptState),
+    followed: Vec<String>,
+) -> Result<Receipt, EngineError> {
+    let (decision, fingerprint) = fingerprint(by, request)?;
+    let verb: Verb = request.verb;
+    let key = verb.key(request.target, request.version);
+    let receipt = Receipt {
+        id,
+        action_key: format!("{}:{key}", verb.operation()),
+        verb,
+        target: request.target,
+        target_operation: row.operation.clone(),
+        target_key: row.key.clone(),
+        outcome: request.outcome,
+        external_reference: request.external_reference.clone(),
+        amount: row.amount.clone(),
+        actor: by.name().to_owned(),
+        actor_email: by.email().to_owned(),
+        at: lease::clock(tx).await?,
+        reason: request.reason.clone(),
+        evidence: request.evidence.clone(),
+        before,
+        after,
+        followed,
+        also_decided_by: Vec::new(),
+    };
+    let body =
+        serde_json::to_vec(&receipt).map_err(|error| EngineError::Unreadable(error.to_string()))?;
+    let answer = StoredAnswer { status: 200, content_type: RECEIPT_TYPE.into(), body, cut: false };
+    let inserted = operation::insert(
+        tx,
+        NewOperation {
+            id: Some(id),
+            tenant: by.tenant_id(),
+            operation: &verb.operation(),
+            key: &key,
+            hash: &fingerprint.hash,
+            hash_version: fingerprint.version,
+            status: Status::Succeeded,
+            queued: false,
+            amount: None,
+            payload: &decision,
+            workflow_id: None,
+            step_key: None,
+            max_attempts: 0,
+            answer: Some(&answer),
+            actor: &by.actor(),
+        },
+    )
+    .await?;
+    // The target's lock makes a rival impossible; were there one, nothing of this may stay.
+    inserted.ok_or_else(|| {
+        EngineError::Unreadable(format!("action key {key} was taken under the lock"))
+    })?;
+    Ok(receipt)
+}

@@ -1,0 +1,159 @@
+//! Doing queued work: claim, start, call the provider, finish. The worker holds the lease by beats
+//! on a thread of their own and stops sending once they fail (D20).
+
+use std::{sync::Arc, time::Instant};
+
+use tokio::task::JoinSet;
+
+use super::{
+    Report,
+    beats::{Beats, Held},
+};
+use crate::{
+    Engine,
+    actor::Actor,
+    error::EngineError,
+    operations::{ClaimedWork, Finish, FinishOutcome, claim_for, finish_in, retrying, start_in},
+    provider::{Call, CallResult},
+    store::{Target, kind},
+};
+
+/// A worker of this process.
+pub struct Worker {
+    engine: Engine,
+    beats: Beats,
+    running: JoinSet<()>,
+    max_running: usize,
+    actor: Actor,
+}
+
+impl Worker {
+    /// Makes a worker that does up to `max_running` calls at once.
+    ///
+    /// # Errors
+    /// Where the thread for beats cannot be started.
+    pub fn new(engine: &Engine, max_running: usize) -> Result<Self, EngineError> {
+        Ok(Self {
+            engine: engine.clone(),
+            beats: Beats::start(engine.settings.as_ref().clone())?,
+            running: JoinSet::new(),
+            max_running,
+            actor: Actor::new("worker", &engine.settings.worker_name),
+        })
+    }
+
+    /// Claims as much as there is room for and begins it; returns without waiting for the calls.
+    /// Claims only kinds whose provider this process can reach: an unknown kind is another
+    /// worker's, never a failure (D33).
+    ///
+    /// # Errors
+    /// The database's.
+    pub async fn claim_some(&mut self) -> Result<Report, EngineError> {
+        while self.running.try_join_next().is_some() {}
+        let names = self.engine.providers.names();
+        let mut handled = 0;
+        if self.running.len() >= self.max_running || names.is_empty() {
+            return Ok(Report { handled });
+        }
+        let mut db = self.engine.pools.engine().acquire().await?;
+        let served = kind::served(&mut db, &names).await?;
+        drop(db);
+        for group in served.chunk_by(|(a, _), (b, _)| a == b) {
+            let room = self.max_running - self.running.len();
+            if room == 0 {
+                break;
+            }
+            let tenant = group[0].0;
+            let kinds: Arc<Vec<String>> =
+                Arc::new(group.iter().map(|(_, name)| name.clone()).collect());
+            let sent = Instant::now();
+            let (engine, actor) = (self.engine.clone(), self.actor.clone());
+            let max = i64::try_from(room).unwrap_or(1);
+            let work = Engine::detached(async move {
+                retrying(|| async {
+                    let mut tx = engine.pools.begin_engine().await?;
+                    let work = claim_for(&mut tx, tenant, &kinds, max, None, &actor).await?;
+                    tx.commit().await?;
+                    Ok(work)
+                })
+                .await
+            })
+            .await?;
+            for work in work {
+                handled += 1;
+                let target = Target { tenant, id: work.id };
+                let held = self.beats.keep(target, work.fence, work.lease_ms, sent);
+                let (engine, actor) = (self.engine.clone(), self.actor.clone());
+                self.running.spawn(async move {
+                    if let Err(error) = execute(&engine, target, work, held, actor).await
+                        && error.is_fault()
+                    {
+                        tracing::error!(error = ?error, operation.id = %target.id, "a worker's step failed");
+                    }
+                });
+            }
+        }
+        Ok(Report { handled })
+    }
+
+    /// Waits for the calls under way; their beats go on until then.
+    pub async fn drain(&mut self) {
+        while self.running.join_next().await.is_some() {}
+    }
+}
+
+async fn execute(
+    engine: &Engine,
+    target: Target,
+    work: ClaimedWork,
+    mut held: Held,
+    actor: Actor,
+) -> Result<(), EngineError> {
+    let mut db = engine.pools.engine().acquire().await?;
+    let Some(kind) = kind::find(&mut db, target.tenant, &work.operation).await? else {
+        return Ok(());
+    };
+    drop(db);
+    let Some(provider) = engine.providers.get(kind.provider.as_deref()) else {
+        return Ok(());
+    };
+    retrying(|| async {
+        let mut tx = engine.pools.begin_engine().await?;
+        let started = start_in(&mut tx, target, work.fence, actor.clone(), |_| Ok(())).await;
+        tx.commit().await?;
+        started
+    })
+    .await?;
+    let call = Call {
+        provider_key: &work.provider_key,
+        payload: &work.payload,
+        amount: work.amount.as_ref(),
+        deadline: kind.call_deadline(),
+    };
+    let result = tokio::select! {
+        result = provider.call(&call) => result,
+        // Bytes may have been written: only the provider knows now.
+        () = held.lost() => CallResult {
+            outcome: FinishOutcome::Ambiguous,
+            external_reference: None,
+            amount: None,
+            response: None,
+        },
+    };
+    let finish = Finish {
+        fence: work.fence,
+        outcome: result.outcome,
+        external_reference: result.external_reference,
+        amount_minor: result.amount.as_ref().map(|money| money.amount_minor),
+        currency: result.amount.map(|money| money.currency),
+        response: result.response,
+        events: Vec::new(),
+    };
+    retrying(|| async {
+        let mut tx = engine.pools.begin_engine().await?;
+        finish_in(&mut tx, target, &finish, actor.clone(), |_| Ok(())).await?;
+        tx.commit().await?;
+        Ok(())
+    })
+    .await
+}

@@ -1,0 +1,145 @@
+//! Who calls a command. Only `identity` makes one, from a session or a token it has checked, so
+//! holding a caller is proof of having been let in.
+
+use domain::{
+    access::{Permission, Role, permits},
+    ids::{StaffId, TenantId, TokenId},
+    problem::Code,
+};
+
+use crate::{actor::Actor, error::EngineError};
+
+/// Either kind of caller of the JSON API.
+#[derive(Clone, Debug)]
+pub enum Caller {
+    /// A person.
+    Staff(StaffCaller),
+    /// A service.
+    Service(ServiceCaller),
+}
+
+/// A person in one tenant.
+#[derive(Clone, Debug)]
+pub struct StaffCaller {
+    pub(crate) staff_id: StaffId,
+    pub(crate) name: String,
+    pub(crate) email: String,
+    pub(crate) tenant_id: TenantId,
+    pub(crate) tenant_slug: String,
+    pub(crate) tenant_name: String,
+    pub(crate) role: Role,
+    pub(crate) request_id: String,
+}
+
+impl StaffCaller {
+    /// The person's id.
+    #[must_use]
+    pub const fn staff_id(&self) -> StaffId {
+        self.staff_id
+    }
+
+    /// The person's name.
+    #[must_use]
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// The person's email.
+    #[must_use]
+    pub fn email(&self) -> &str {
+        &self.email
+    }
+
+    /// The tenant that the session stands in.
+    #[must_use]
+    pub const fn tenant_id(&self) -> TenantId {
+        self.tenant_id
+    }
+
+    /// The tenant's short name.
+    #[must_use]
+    pub fn tenant_slug(&self) -> &str {
+        &self.tenant_slug
+    }
+
+    /// The role in that tenant.
+    #[must_use]
+    pub const fn role(&self) -> Role {
+        self.role
+    }
+
+    /// The request that this caller came with.
+    #[must_use]
+    pub fn request_id(&self) -> &str {
+        &self.request_id
+    }
+
+    /// Whether the role has a right.
+    #[must_use]
+    pub const fn permits(&self, permission: Permission) -> bool {
+        permits(self.role, permission)
+    }
+
+    pub(crate) fn require(&self, permission: Permission) -> Result<(), EngineError> {
+        if self.permits(permission) {
+            return Ok(());
+        }
+        Err(EngineError::refused_with(Code::PermissionMissing, |refusal| {
+            refusal.missing = Some(permission);
+        }))
+    }
+
+    pub(crate) fn actor(&self) -> Actor {
+        Actor::new("staff", &self.email)
+    }
+}
+
+/// A service with its token.
+#[derive(Clone, Debug)]
+pub struct ServiceCaller {
+    pub(crate) token_id: TokenId,
+    pub(crate) name: String,
+    pub(crate) tenant_id: TenantId,
+    pub(crate) kinds: Vec<String>,
+    pub(crate) request_id: String,
+}
+
+impl ServiceCaller {
+    /// The token's name.
+    #[must_use]
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// The token's id.
+    #[must_use]
+    pub const fn token_id(&self) -> TokenId {
+        self.token_id
+    }
+
+    /// The tenant that the token is bound to.
+    #[must_use]
+    pub const fn tenant_id(&self) -> TenantId {
+        self.tenant_id
+    }
+
+    /// The request that this caller came with.
+    #[must_use]
+    pub fn request_id(&self) -> &str {
+        &self.request_id
+    }
+
+    /// Whether the token covers an operation kind.
+    #[must_use]
+    pub fn covers(&self, operation: &str) -> bool {
+        self.kinds.is_empty() || self.kinds.iter().any(|kind| kind == operation)
+    }
+
+    pub(crate) fn require(&self, operation: &str) -> Result<(), EngineError> {
+        if self.covers(operation) { Ok(()) } else { Err(EngineError::refused(Code::TokenScope)) }
+    }
+
+    pub(crate) fn actor(&self) -> Actor {
+        Actor::new("service", &self.name)
+    }
+}

@@ -1,0 +1,240 @@
+//! The list of operations: filters checked and bounded, pages by key both ways, search exact or by
+//! prefix.
+
+use chrono::{DateTime, TimeDelta, Utc};
+use domain::{
+    access::Permission,
+    ids::OperationId,
+    listing::{
+        Cursor, DEFAULT_PAGE, MAX_FILTER_CHARS, MAX_PAGE, MAX_SPAN_DAYS, OperationFilter, Page,
+        StatusFilter,
+    },
+    money::parse_amount,
+    problem::Code,
+    view::OperationRow,
+};
+use uuid::Uuid;
+
+use crate::{
+    Engine, StaffCaller,
+    error::EngineError,
+    operations::hashed_term,
+    store::{
+        kind, lease, listing,
+        listing::{Narrowing, Search},
+    },
+};
+
+/// Matches of each kind that a search reads.
+const MAX_MATCHES: i64 = 500;
+/// Hexadecimal digits from which a text may be the beginning of an id.
+const MIN_ID_DIGITS: usize = 6;
+
+impl Engine {
+    /// One page of operations, newest first.
+    ///
+    /// # Errors
+    /// Refused: `permission_missing`; `filter_invalid` with the part named.
+    pub async fn list_operations(
+        &self,
+        by: &StaffCaller,
+        filter: &OperationFilter,
+    ) -> Result<Page<OperationRow>, EngineError> {
+        by.require(Permission::Read)?;
+        let (engine, by, filter) = (self.clone(), by.clone(), filter.clone());
+        Self::detached(async move {
+            let mut tx = engine.pools.begin_console(by.tenant_id()).await?;
+            let now = lease::clock(&mut tx).await?;
+            let mut narrowing = narrow(&by, &filter, now)?;
+            let limit = narrowing.limit;
+            let mut more_matches = false;
+            if let Some(q) = filter.q.as_deref().map(str::trim).filter(|q| !q.is_empty()) {
+                let search = engine.search_for(q);
+                let (found, more) = listing::search(&mut tx, by.tenant_id(), &search).await?;
+                narrowing.found = Some(found);
+                more_matches = more;
+            }
+            narrowing.limit = limit + 1;
+            let mut ids = listing::ids(&mut tx, &narrowing).await?;
+            let further = i64::try_from(ids.len()).is_ok_and(|found| found > limit);
+            ids.truncate(usize::try_from(limit).unwrap_or_default());
+            let items = listing::rows(&mut tx, by.tenant_id(), &ids, now).await?;
+            tx.commit().await?;
+            let (next, previous) = cursors(narrowing.cursor, &ids, further);
+            Ok(Page { items, next, previous, narrow: more_matches, as_of: now })
+        })
+        .await
+    }
+
+    /// The names of the tenant's kinds.
+    ///
+    /// # Errors
+    /// Refused: `permission_missing`.
+    pub async fn kind_names(&self, by: &StaffCaller) -> Result<Vec<String>, EngineError> {
+        by.require(Permission::Read)?;
+        let (engine, tenant) = (self.clone(), by.tenant_id());
+        Self::detached(async move {
+            let mut tx = engine.pools.begin_console(tenant).await?;
+            let names = kind::names(&mut tx, tenant).await?;
+            tx.commit().await?;
+            Ok(names)
+        })
+        .await
+    }
+
+    fn search_for(&self, q: &str) -> Search {
+        // U+10FFFF sorts after every character that a stored text can continue with.
+        let text = (q.to_owned(), format!("{q}\u{10ffff}"));
+        Search {
+            text,
+            ids: id_range(q),
+            hashed: hashed_term(&self.settings.search_secret, q),
+            amount: parse_amount(q).map(|money| (money.amount_minor, money.currency)),
+            limit: MAX_MATCHES,
+        }
+    }
+}
+
+/// The ids that begin with a text of hexadecimal digits, hyphens where an id has them or not.
+fn id_range(text: &str) -> Option<(Uuid, Uuid)> {
+    let digits: String = text.chars().filter(|c| *c != '-').collect();
+    let fits = (MIN_ID_DIGITS..=32).contains(&digits.len())
+        && digits.bytes().all(|b| b.is_ascii_hexdigit());
+    if !fits {
+        return None;
+    }
+    let end =
+        |fill: &str| Uuid::try_parse(&format!("{digits}{}", fill.repeat(32 - digits.len()))).ok();
+    Some((end("0")?, end("f")?))
+}
+
+fn narrow(
+    by: &StaffCaller,
+    filter: &OperationFilter,
+    now: DateTime<Utc>,
+) -> Result<Narrowing, EngineError> {
+    let unfit =
+        |field: &str, detail: String| EngineError::field(Code::FilterInvalid, field, detail);
+    for (field, text) in
+        [("q", &filter.q), ("operation", &filter.operation), ("cursor", &filter.cursor)]
+    {
+        if let Some(text) = text {
+            if text.chars().count() > MAX_FILTER_CHARS {
+                return Err(unfit(
+                    field,
+                    format!("{field} is longer than {MAX_FILTER_CHARS} characters"),
+                ));
+            }
+            if text.contains('\0') {
+                return Err(unfit(field, format!("{field} holds U+0000")));
+            }
+        }
+    }
+    let limit = filter.limit.unwrap_or(DEFAULT_PAGE);
+    if !(1..=MAX_PAGE).contains(&limit) {
+        return Err(unfit("limit", format!("a page has 1 to {MAX_PAGE} rows")));
+    }
+    let cursor = filter
+        .cursor
+        .as_deref()
+        .map(Cursor::decode)
+        .transpose()
+        .map_err(|error| unfit("cursor", error.to_string()))?;
+    let (status, tombstone) = match filter.status {
+        None => (None, None),
+        Some(StatusFilter::Tombstone) => (None, Some(true)),
+        Some(StatusFilter::Is(status)) => (Some(status), Some(false)),
+    };
+    let (from, to) = window(filter, now, status.is_some_and(|status| !status.is_final()))?;
+    Ok(Narrowing {
+        tenant: by.tenant_id(),
+        status: status.map(|status| status.as_str().to_owned()),
+        operation: filter.operation.clone().filter(|operation| !operation.is_empty()),
+        needs_manual: filter.needs_manual,
+        conflict: filter.conflict,
+        tombstone,
+        from,
+        to,
+        cursor,
+        found: None,
+        limit,
+    })
+}
+
+/// The span of a list as ids, which begin with their time. What is open, and what a search finds,
+/// has no default window: old is what one looks for there.
+fn window(
+    filter: &OperationFilter,
+    now: DateTime<Utc>,
+    open: bool,
+) -> Result<(Uuid, Uuid), EngineError> {
+    let span = TimeDelta::days(MAX_SPAN_DAYS);
+    let unwindowed = open || filter.needs_manual || filter.conflict || filter.q.is_some();
+    let (from, to) = match (filter.from, filter.to) {
+        (None, None) if unwindowed => (None, None),
+        (None, None) => (Some(now - span), None),
+        (Some(from), None) => (Some(from), from.checked_add_signed(span)),
+        (None, Some(to)) => (to.checked_sub_signed(span), Some(to)),
+        (Some(from), Some(to)) => (Some(from), Some(to)),
+    };
+    if let (Some(from), Some(to)) = (from, to)
+        && (to < from || to - from > span)
+    {
+        return Err(EngineError::field(
+            Code::FilterInvalid,
+            "from",
+            format!("from lies before to, at most {MAX_SPAN_DAYS} days"),
+        ));
+    }
+    Ok((from.map_or(Uuid::nil(), id_at), to.map_or(Uuid::max(), id_at)))
+}
+
+/// The smallest id of an instant.
+fn id_at(at: DateTime<Utc>) -> Uuid {
+    let ms = u128::try_from(at.timestamp_millis().clamp(0, (1 << 48) - 1)).unwrap_or_default();
+    Uuid::from_u128(ms << 80)
+}
+
+/// The cursors of the pages after and before this one. `ids` stand in reading order.
+fn cursors(
+    cursor: Option<Cursor>,
+    ids: &[OperationId],
+    further: bool,
+) -> (Option<String>, Option<String>) {
+    let at = |id: Option<&OperationId>, backwards| {
+        id.map(|id| Cursor { id: id.uuid(), backwards }.encode())
+    };
+    if cursor.is_some_and(|cursor| cursor.backwards) {
+        // Read oldest first, away from where we came: there is a page after for certain.
+        let previous = if further { at(ids.last(), true) } else { None };
+        (at(ids.first(), false), previous)
+    } else {
+        let next = if further { at(ids.last(), false) } else { None };
+        let previous = if cursor.is_some() { at(ids.first(), true) } else { None };
+        (next, previous)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_beginning_of_an_id_stands_for_all_that_begin_so() {
+        let (first, last) = id_range("01a2287c-c8").unwrap();
+        assert_eq!(first.to_string(), "01a2287c-c800-0000-0000-000000000000");
+        assert_eq!(last.to_string(), "01a2287c-c8ff-ffff-ffff-ffffffffffff");
+        for text in ["01a22", "invoice", "", "01a2287c-c88e-7848-88ac-9331cc7993760"] {
+            assert_eq!(id_range(text), None, "{text}");
+        }
+    }
+
+    #[test]
+    fn an_instants_smallest_id_sorts_before_every_id_of_it() {
+        let at = DateTime::parse_from_rfc3339("2026-11-29T18:06:36Z").unwrap().to_utc();
+        let low = id_at(at).as_u128();
+        let ms = u128::try_from(at.timestamp_millis()).unwrap();
+        assert_eq!(low >> 80, ms);
+        assert_eq!(low & ((1 << 80) - 1), 0);
+    }
+}

@@ -1,0 +1,6 @@
+//! What the console reads: lists, one operation with everything about it, and what needs a person.
+
+mod detail;
+mod list;
+mod overview;
+mod timeline;

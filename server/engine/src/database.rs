@@ -1,0 +1,130 @@
+//! Connections: two pools under two roles, and the transactions that commands run in.
+//!
+//! Guards against the connection that goes back to its pool with a transaction open: sqlx 0.9
+//! loses track when a `begin` is dropped, and the next borrower's writes vanish (F4). So every
+//! connection is rolled back when it returns.
+
+use std::time::Duration;
+
+use domain::ids::TenantId;
+use sqlx::{
+    Connection as _, PgPool, Postgres, Transaction,
+    migrate::{Migrate as _, MigrateError, Migrator},
+    postgres::{PgConnectOptions, PgConnection, PgPoolOptions},
+};
+
+use crate::{error::EngineError, settings::Settings};
+
+static MIGRATIONS: Migrator = sqlx::migrate!("../../migrations");
+
+/// How long a request waits for a connection before it is told that the database is busy (R16).
+const ACQUIRE_TIMEOUT: Duration = Duration::from_secs(3);
+
+/// A transaction.
+pub(crate) type Tx = Transaction<'static, Postgres>;
+
+/// The engine's two pools.
+#[derive(Clone)]
+pub(crate) struct Pools {
+    engine: PgPool,
+    console: PgPool,
+}
+
+impl Pools {
+    pub(crate) async fn connect(settings: &Settings) -> Result<Self, EngineError> {
+        let engine = connect(settings, "onceover_engine", settings.engine_connections).await?;
+        let console = connect(settings, "onceover_app", settings.console_connections).await?;
+        Ok(Self { engine, console })
+    }
+
+    /// A connection of the engine's role, for one statement.
+    pub(crate) const fn engine(&self) -> &PgPool {
+        &self.engine
+    }
+
+    /// A connection of the console's role without a tenant: staff, sessions and tokens alone.
+    pub(crate) const fn identity(&self) -> &PgPool {
+        &self.console
+    }
+
+    /// A transaction of the engine's role. Call it in a task of its own (F5).
+    #[expect(clippy::disallowed_methods, reason = "one of the two places that begin transactions")]
+    pub(crate) async fn begin_engine(&self) -> Result<Tx, EngineError> {
+        Ok(self.engine.begin().await?)
+    }
+
+    /// A transaction of the console's role that sees one tenant and no other. Call it in a task
+    /// of its own (F5).
+    #[expect(clippy::disallowed_methods, reason = "one of the two places that begin transactions")]
+    pub(crate) async fn begin_console(&self, tenant: TenantId) -> Result<Tx, EngineError> {
+        let mut tx = self.console.begin().await?;
+        sqlx::query_scalar!("select set_config('app.tenant', $1, true)", tenant.to_string())
+            .fetch_one(&mut *tx)
+            .await?;
+        Ok(tx)
+    }
+
+    pub(crate) async fn ping(&self) -> Result<(), EngineError> {
+        sqlx::query_scalar!(r#"select 1 as "one!""#).fetch_one(&self.engine).await?;
+        sqlx::query_scalar!(r#"select 1 as "one!""#).fetch_one(&self.console).await?;
+        Ok(())
+    }
+}
+
+async fn connect(settings: &Settings, role: &str, connections: u32) -> Result<PgPool, EngineError> {
+    let options: PgConnectOptions = settings.database_url.parse()?;
+    let options = options.application_name(&settings.worker_name).options([
+        ("role", role),
+        ("statement_timeout", "5s"),
+        ("lock_timeout", "2s"),
+        ("idle_in_transaction_session_timeout", "10s"),
+    ]);
+    let pool = PgPoolOptions::new()
+        .max_connections(connections)
+        .acquire_timeout(ACQUIRE_TIMEOUT)
+        .after_release(|connection, _| Box::pin(roll_back(connection)))
+        .connect_with(options)
+        .await?;
+    Ok(pool)
+}
+
+/// Ends whatever transaction a connection was left in; outside one, PostgreSQL answers with a
+/// warning. A connection that cannot do it is closed.
+async fn roll_back(connection: &mut PgConnection) -> Result<bool, sqlx::Error> {
+    use sqlx::Executor as _;
+    Ok(connection.execute("rollback").await.is_ok())
+}
+
+/// A connection of its own for beats: never queued behind the pool's borrowers (D20).
+pub(crate) async fn dedicated(settings: &Settings) -> Result<PgConnection, EngineError> {
+    let options: PgConnectOptions = settings.database_url.parse()?;
+    let options = options.application_name("onceover beats").options([
+        ("role", "onceover_engine"),
+        ("statement_timeout", "2s"),
+        ("lock_timeout", "1s"),
+    ]);
+    Ok(PgConnection::connect_with(&options).await?)
+}
+
+pub(crate) async fn migrate(url: &str) -> Result<(), EngineError> {
+    let mut connection = PgConnection::connect(url).await?;
+    MIGRATIONS.run(&mut connection).await?;
+    connection.close().await?;
+    Ok(())
+}
+
+pub(crate) async fn check_migrated(url: &str) -> Result<(), EngineError> {
+    let mut connection = PgConnection::connect(url).await?;
+    let applied = connection.list_applied_migrations("_sqlx_migrations").await?;
+    for migration in MIGRATIONS.iter() {
+        match applied.iter().find(|applied| applied.version == migration.version) {
+            None => return Err(MigrateError::VersionMissing(migration.version).into()),
+            Some(applied) if applied.checksum != migration.checksum => {
+                return Err(MigrateError::VersionMismatch(migration.version).into());
+            }
+            Some(_) => {}
+        }
+    }
+    connection.close().await?;
+    Ok(())
+}

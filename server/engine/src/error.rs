@@ -1,0 +1,105 @@
+//! What can go wrong in a command: a refusal that the caller is told in full, or a fault that is
+//! logged with its cause and told by its code alone (T41).
+
+use domain::{problem::Code, view::Refusal};
+
+/// Why a command did not do what was asked.
+#[derive(Debug, thiserror::Error)]
+pub enum EngineError {
+    /// A rule says no; nothing was done.
+    #[error("refused: {}", .0.code)]
+    Refused(Box<Refusal>),
+    /// The database did not answer, or answered with a fault.
+    #[error("the database failed")]
+    Database(#[from] sqlx::Error),
+    /// The schema could not be brought up to date, or is not.
+    #[error("the migration failed")]
+    Migration(#[from] sqlx::migrate::MigrateError),
+    /// A provider's endpoint cannot be used as configured.
+    #[error("the provider {0} cannot be used: {1}")]
+    Provider(String, String),
+    /// A row holds what this build cannot read: a newer binary wrote it, or somebody by hand.
+    #[error("the stored value cannot be read: {0}")]
+    Unreadable(String),
+    /// The command panicked; its transaction was rolled back.
+    #[error("the command panicked")]
+    Panicked,
+}
+
+impl EngineError {
+    /// A refusal without particulars.
+    #[must_use]
+    pub fn refused(code: Code) -> Self {
+        Self::refused_with(code, |_| {})
+    }
+
+    /// A refusal with particulars.
+    #[must_use]
+    pub fn refused_with(code: Code, fill: impl FnOnce(&mut Refusal)) -> Self {
+        let mut refusal = Refusal {
+            code,
+            field: None,
+            detail: None,
+            missing: None,
+            current: None,
+            receipt: None,
+            at: None,
+        };
+        fill(&mut refusal);
+        Self::Refused(Box::new(refusal))
+    }
+
+    /// A refusal that names a field and what is wrong with it.
+    #[must_use]
+    pub fn field(code: Code, field: &str, detail: impl Into<String>) -> Self {
+        Self::refused_with(code, |refusal| {
+            refusal.field = Some(field.into());
+            refusal.detail = Some(detail.into());
+        })
+    }
+
+    /// What the caller is told: the refusal, or a code for a fault without any internal text.
+    #[must_use]
+    pub fn refusal(&self) -> Refusal {
+        let code = match self {
+            Self::Refused(refusal) => return (**refusal).clone(),
+            Self::Database(error) if is_bad_statement(error) => Code::Internal,
+            Self::Database(_) | Self::Migration(_) => Code::Unavailable,
+            Self::Provider(..) | Self::Unreadable(_) | Self::Panicked => Code::Internal,
+        };
+        match Self::refused(code) {
+            Self::Refused(refusal) => *refusal,
+            _ => unreachable!("refused() makes a refusal"),
+        }
+    }
+
+    /// Whether this is our fault or the database's, to be logged, rather than an answer.
+    #[must_use]
+    pub const fn is_fault(&self) -> bool {
+        !matches!(self, Self::Refused(_))
+    }
+
+    /// Whether the transaction lost a race that a fresh one may win: deadlock (40P01) or
+    /// serialisation failure (40001).
+    #[must_use]
+    pub fn is_transient(&self) -> bool {
+        matches!(self, Self::Database(sqlx::Error::Database(error))
+            if matches!(error.code().as_deref(), Some("40001" | "40P01")))
+    }
+}
+
+/// A statement that the database refused is a fault of ours; that it cannot be reached, is full or
+/// shuts down (classes 08, 53, 57, 58) is not.
+fn is_bad_statement(error: &sqlx::Error) -> bool {
+    match error {
+        sqlx::Error::Database(error) => !error.code().is_some_and(|code| {
+            ["08", "40", "53", "55", "57", "58"].iter().any(|class| code.starts_with(class))
+        }),
+        sqlx::Error::Io(_)
+        | sqlx::Error::Tls(_)
+        | sqlx::Error::PoolTimedOut
+        | sqlx::Error::PoolClosed
+        | sqlx::Error::WorkerCrashed => false,
+        _ => true,
+    }
+}

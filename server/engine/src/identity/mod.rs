@@ -1,0 +1,26 @@
+//! Who somebody is: sign-in, sessions, tokens and the administration of people. The only place
+//! that makes a caller.
+
+mod admin;
+mod password_record;
+mod session;
+mod token;
+
+pub use admin::{Admin, NewStaff};
+pub use password_record::{NewSession, SignInAttempt};
+
+use base64::Engine as _;
+use rand::Rng as _;
+use sha2::{Digest as _, Sha256};
+
+/// A new secret of 256 bits, as it is shown once or put in a cookie.
+fn new_secret() -> String {
+    let mut bytes = [0_u8; 32];
+    rand::rng().fill_bytes(&mut bytes);
+    base64::engine::general_purpose::URL_SAFE_NO_PAD.encode(bytes)
+}
+
+/// What is stored of a secret (T13).
+fn secret_hash(secret: &str) -> Vec<u8> {
+    Sha256::digest(secret.as_bytes()).to_vec()
+}

@@ -1,0 +1,92 @@
+//! Sessions of browsers: read from the database on every request, so that a disabled person, a
+//! changed role and a sign-out count at once (T10).
+
+use domain::{problem::Code, view::Me};
+
+use super::secret_hash;
+use crate::{
+    Engine, StaffCaller,
+    error::EngineError,
+    store::{listing, session, staff},
+};
+
+/// Without a request for so long, a session ends.
+const IDLE_MIN: i32 = 30;
+/// A session ends so long after sign-in, however busy.
+const ABSOLUTE_MIN: i32 = 8 * 60;
+/// Rows of the queue that the frame counts at most.
+const MAX_COUNT: i64 = 99;
+
+impl Engine {
+    /// Who a session's cookie stands for; `None` where it stands for nobody any more.
+    ///
+    /// # Errors
+    /// The database's.
+    pub async fn staff_by_session(
+        &self,
+        token: &str,
+        request_id: &str,
+    ) -> Result<Option<StaffCaller>, EngineError> {
+        let (engine, hash, request_id) = (self.clone(), secret_hash(token), request_id.to_owned());
+        Self::detached(async move {
+            let mut db = engine.pools.identity().acquire().await?;
+            session::caller(&mut db, &hash, IDLE_MIN, ABSOLUTE_MIN, request_id).await
+        })
+        .await
+    }
+
+    /// Ends a session.
+    ///
+    /// # Errors
+    /// The database's.
+    pub async fn sign_out(&self, token: &str) -> Result<(), EngineError> {
+        let (engine, hash) = (self.clone(), secret_hash(token));
+        Self::detached(async move {
+            let mut db = engine.pools.identity().acquire().await?;
+            session::end(&mut db, &hash).await
+        })
+        .await
+    }
+
+    /// Moves a session to another of the person's tenants.
+    ///
+    /// # Errors
+    /// Refused: `not_found` for a tenant that is not the person's, or is none.
+    pub async fn switch_tenant(&self, token: &str, slug: &str) -> Result<(), EngineError> {
+        let (engine, hash, slug) = (self.clone(), secret_hash(token), slug.to_owned());
+        Self::detached(async move {
+            let mut db = engine.pools.identity().acquire().await?;
+            if session::switch(&mut db, &hash, &slug).await? {
+                Ok(())
+            } else {
+                Err(EngineError::refused(Code::NotFound))
+            }
+        })
+        .await
+    }
+
+    /// The person, for the frame of every page.
+    ///
+    /// # Errors
+    /// The database's.
+    pub async fn me(&self, staff: &StaffCaller) -> Result<Me, EngineError> {
+        let (engine, by) = (self.clone(), staff.clone());
+        Self::detached(async move {
+            let mut tx = engine.pools.begin_console(by.tenant_id()).await?;
+            let tenants = staff::tenants(&mut tx, by.staff_id()).await?;
+            let waiting = listing::count_manual(&mut tx, by.tenant_id(), MAX_COUNT + 1).await?;
+            tx.commit().await?;
+            Ok(Me {
+                name: by.name.clone(),
+                email: by.email.clone(),
+                tenant: by.tenant_name.clone(),
+                tenant_slug: by.tenant_slug.clone(),
+                role: by.role,
+                tenants,
+                attention: waiting.min(MAX_COUNT),
+                attention_more: waiting > MAX_COUNT,
+            })
+        })
+        .await
+    }
+}

@@ -1,0 +1,98 @@
+//! The engine: operations under (tenant, operation, key) with strict states, leases and fences,
+//! and the commands by which people settle what machines cannot.
+//!
+//! Knows neither axum nor Leptos. Pages, the JSON API and background tasks are doors to the same
+//! commands; none of them holds a rule of its own. Every command authorises first, decides in
+//! `domain`, writes through `store` in one transaction and commits with its event and audit rows.
+
+mod actor;
+mod caller;
+mod database;
+mod error;
+
+pub mod actions;
+pub mod background;
+pub mod console;
+pub mod identity;
+pub mod operations;
+pub mod provider;
+pub mod reconciliation;
+pub mod settings;
+pub mod store;
+pub mod webhook;
+
+use std::sync::Arc;
+
+pub use actions::{Acted, ActionRequest};
+pub use actor::Actor;
+pub use caller::{Caller, ServiceCaller, StaffCaller};
+pub use error::EngineError;
+pub use operations::{
+    Admission, Beat, ClaimedWork, Finish, FinishOutcome, Finished, NewEvent, Reserve, ServiceView,
+    Started, StoredAnswer,
+};
+pub use settings::{ProviderEndpoint, Settings};
+pub use webhook::WebhookTaken;
+
+use database::Pools;
+use provider::Providers;
+
+/// The engine's handle; cloning shares it.
+#[derive(Clone)]
+pub struct Engine {
+    pools: Pools,
+    providers: Arc<Providers>,
+    settings: Arc<Settings>,
+}
+
+impl Engine {
+    /// Connects both pools. The database must have been migrated.
+    ///
+    /// # Errors
+    /// [`EngineError::Database`] where the server cannot be reached or lacks the roles.
+    pub async fn connect(settings: Settings) -> Result<Self, EngineError> {
+        let pools = Pools::connect(&settings).await?;
+        let providers = Arc::new(Providers::new(&settings)?);
+        Ok(Self { pools, providers, settings: Arc::new(settings) })
+    }
+
+    /// Brings the database at `url` to this build's schema; forward only.
+    ///
+    /// # Errors
+    /// [`EngineError::Migration`] names the step that failed; those before it stay.
+    pub async fn migrate(url: &str) -> Result<(), EngineError> {
+        database::migrate(url).await
+    }
+
+    /// Whether the database at `url` has every migration of this build, unchanged.
+    ///
+    /// # Errors
+    /// [`EngineError::Migration`] names the first that is missing or differs.
+    pub async fn check_migrated(url: &str) -> Result<(), EngineError> {
+        database::check_migrated(url).await
+    }
+
+    /// Whether the database answers on both pools.
+    ///
+    /// # Errors
+    /// [`EngineError::Database`].
+    pub async fn ping(&self) -> Result<(), EngineError> {
+        self.pools.ping().await
+    }
+
+    /// The settings it was made with.
+    #[must_use]
+    pub fn settings(&self) -> &Settings {
+        &self.settings
+    }
+
+    /// Runs a command to its end even when whoever asked goes away (F5): axum drops a handler
+    /// when its client hangs up, and a dropped `begin` poisons a connection (F4).
+    async fn detached<T, F>(command: F) -> Result<T, EngineError>
+    where
+        T: Send + 'static,
+        F: Future<Output = Result<T, EngineError>> + Send + 'static,
+    {
+        tokio::spawn(command).await.map_err(|_| EngineError::Panicked)?
+    }
+}

@@ -1,0 +1,497 @@
+//! The end of a call (O6 to O10), and what becomes of words that come too late (O24 to O26, O30;
+//! D17): a former owner changes nothing, but it may hold the only proof of what happened.
+
+use domain::{
+    ids::OperationId,
+    money::{Money, parse_currency},
+    operation::{Event, Status},
+    problem::Code,
+};
+use serde_json::json;
+
+use super::{
+    answer::StoredAnswer,
+    guards::differs,
+    lock_with_kind,
+    moves::{Moves, after, jittered_backoff_ms},
+    retrying,
+};
+use crate::{
+    Engine,
+    actor::Actor,
+    caller::ServiceCaller,
+    database::Tx,
+    error::EngineError,
+    store::{
+        Target, event,
+        evidence::{self, NewEvidence},
+        kind::KindPolicy,
+        operation::{Change, Operation},
+    },
+};
+
+/// The longest reference of a provider, in characters.
+const MAX_REFERENCE_CHARS: usize = 512;
+/// Events that one finish may bring.
+const MAX_EVENTS: usize = 100;
+
+/// What the provider's answer means (D10). Anything that is not plainly one of the first three is
+/// ambiguous.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum FinishOutcome {
+    /// The effect happened.
+    Done,
+    /// Definitely not, and pointless to repeat.
+    Rejected,
+    /// Definitely not this time, and nothing is stored under the key.
+    NotDone,
+    /// It may have happened.
+    Ambiguous,
+}
+
+impl FinishOutcome {
+    /// The word on the wire and in evidence.
+    #[must_use]
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Done => "done",
+            Self::Rejected => "rejected",
+            Self::NotDone => "not_done",
+            Self::Ambiguous => "ambiguous",
+        }
+    }
+
+    /// Reads the word.
+    #[must_use]
+    pub fn parse(text: &str) -> Option<Self> {
+        [Self::Done, Self::Rejected, Self::NotDone, Self::Ambiguous]
+            .into_iter()
+            .find(|outcome| outcome.as_str() == text)
+    }
+}
+
+/// An event of the service's own, stored in the transaction of the finish.
+#[derive(Clone, Debug)]
+pub struct NewEvent {
+    /// What it is about; events of one aggregate are told in order.
+    pub aggregate: String,
+    /// Its topic.
+    pub topic: String,
+    /// Its payload.
+    pub payload: Vec<u8>,
+}
+
+/// The end of a call.
+#[derive(Clone, Debug)]
+pub struct Finish {
+    /// The lease it was made under.
+    pub fence: i64,
+    /// What the answer means.
+    pub outcome: FinishOutcome,
+    /// The provider's reference.
+    pub external_reference: Option<String>,
+    /// The amount in the answer.
+    pub amount_minor: Option<i64>,
+    /// Its currency.
+    pub currency: Option<String>,
+    /// What to replay to clients.
+    pub response: Option<StoredAnswer>,
+    /// The service's own events.
+    pub events: Vec<NewEvent>,
+}
+
+/// What became of [`Finish`].
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Finished {
+    /// It ended the call; repeated with the same words, the same answer.
+    Done {
+        /// Where the operation stood after it.
+        status: Status,
+        /// At which version.
+        version: i64,
+    },
+    /// The lease was lost before: kept as evidence, nothing else changed.
+    LateEvidenceKept {
+        /// Where the operation stands.
+        status: Status,
+    },
+}
+
+impl Engine {
+    /// Ends a call.
+    ///
+    /// # Errors
+    /// Refused: `fence_lost` for a fence that was never granted, `not_allowed_in_state` where no
+    /// call had begun, `unprocessable`, `not_found`.
+    pub async fn finish(
+        &self,
+        by: &ServiceCaller,
+        id: OperationId,
+        finish: Finish,
+    ) -> Result<Finished, EngineError> {
+        let (engine, by) = (self.clone(), by.clone());
+        Self::detached(async move {
+            let target = Target { tenant: by.tenant_id(), id };
+            retrying(|| async {
+                let mut tx = engine.pools.begin_engine().await?;
+                let finished =
+                    finish_in(&mut tx, target, &finish, by.actor(), |kind| by.require(kind))
+                        .await?;
+                tx.commit().await?;
+                Ok(finished)
+            })
+            .await
+        })
+        .await
+    }
+}
+
+/// Ends a call inside a transaction.
+pub(crate) async fn finish_in(
+    tx: &mut Tx,
+    target: Target,
+    finish: &Finish,
+    actor: Actor,
+    covers: impl Fn(&str) -> Result<(), EngineError>,
+) -> Result<Finished, EngineError> {
+    let amount = check(finish)?;
+    let (mut row, kind) = lock_with_kind(tx, target).await?;
+    covers(&row.operation)?;
+    if finish.fence < 1 || finish.fence > row.fence {
+        return Err(EngineError::refused(Code::FenceLost));
+    }
+    if let Some((status, version, said)) = event::finished_under(tx, target, finish.fence).await? {
+        let same = said["outcome"] == finish.outcome.as_str()
+            && said["external_reference"].as_str() == finish.external_reference.as_deref();
+        if same {
+            return Ok(Finished::Done { status, version });
+        }
+    } else if row.status == Status::Executing && row.fence == finish.fence {
+        end_call(tx, &mut row, &kind, finish, amount.as_ref(), actor).await?;
+        return Ok(Finished::Done { status: row.status, version: row.version });
+    } else if row.status == Status::Reserved && row.fence == finish.fence {
+        return Err(EngineError::field(
+            Code::NotAllowedInState,
+            "fence",
+            "the call was not started under this fence",
+        ));
+    }
+    let said = Said {
+        source: "worker",
+        outcome: finish.outcome,
+        external_reference: finish.external_reference.as_deref(),
+        amount: amount.as_ref(),
+        fence: Some(finish.fence),
+        provider_event: None,
+        target_matches: true,
+    };
+    let mut moves = Moves::new(tx, actor);
+    keep_evidence(&mut moves, &mut row, &kind, said).await?;
+    moves.finish().await?;
+    Ok(Finished::LateEvidenceKept { status: row.status })
+}
+
+fn check(finish: &Finish) -> Result<Option<Money>, EngineError> {
+    let unfit =
+        |field: &str, detail: &str| Err(EngineError::field(Code::Unprocessable, field, detail));
+    if let Some(reference) = &finish.external_reference
+        && (reference.is_empty()
+            || reference.chars().count() > MAX_REFERENCE_CHARS
+            || reference.chars().any(char::is_control))
+    {
+        return unfit(
+            "external_reference",
+            "a reference has 1 to 512 characters and no control characters",
+        );
+    }
+    if let Some(response) = &finish.response
+        && (!(100..600).contains(&response.status)
+            || response.content_type.len() > 255
+            || !response.content_type.bytes().all(|b| (b' '..=b'~').contains(&b)))
+    {
+        return unfit(
+            "response",
+            "the status is 100 to 599 and the content type at most 255 visible ASCII characters",
+        );
+    }
+    if finish.events.len() > MAX_EVENTS {
+        return unfit("events", "at most 100 events");
+    }
+    for event in &finish.events {
+        let fits = |text: &str, max| {
+            !text.is_empty() && text.chars().count() <= max && !text.contains('\0')
+        };
+        if !fits(&event.aggregate, 512) || !fits(&event.topic, 200) {
+            return unfit(
+                "events",
+                "an event has an aggregate of 1 to 512 and a topic of 1 to 200 characters",
+            );
+        }
+    }
+    match (finish.amount_minor, &finish.currency) {
+        (None, None) => Ok(None),
+        (Some(amount_minor), Some(currency)) => {
+            let currency = parse_currency(currency).map_err(|error| {
+                EngineError::field(Code::Unprocessable, "currency", error.to_string())
+            })?;
+            Ok(Some(Money { amount_minor, currency }))
+        }
+        _ => unfit("amount_minor", "an amount and its currency go together"),
+    }
+}
+
+/// The owner's own words about its own call.
+async fn end_call(
+    tx: &mut Tx,
+    row: &mut Operation,
+    kind: &KindPolicy,
+    finish: &Finish,
+    amount: Option<&Money>,
+    actor: Actor,
+) -> Result<(), EngineError> {
+    let mut moves = Moves::new(tx, actor);
+    let mut detail = json!({
+        "fence": finish.fence,
+        "outcome": finish.outcome.as_str(),
+        "external_reference": finish.external_reference,
+    });
+    if let Some(response) = &finish.response {
+        detail["response_status"] = json!(response.status);
+    }
+    let mut change = Change {
+        external_reference: finish.external_reference.clone(),
+        answer: finish.response.clone().map(StoredAnswer::bounded),
+        detail: Some(detail),
+        ..Change::default()
+    };
+    match finish.outcome {
+        FinishOutcome::Done if differs(row, amount) => {
+            return end_differing(moves, row, kind, finish, amount, change).await;
+        }
+        FinishOutcome::Done => {
+            if let Some(known) = evidence::done_on_record(moves.db, row.target).await?
+                && known.external_reference.is_some()
+                && known.external_reference != finish.external_reference
+            {
+                moves
+                    .open_incident(
+                        row,
+                        "double_effect_suspected",
+                        "The answer names another reference than evidence on record: it may have happened twice.",
+                    )
+                    .await?;
+            }
+            moves.make(row, kind, Event::Done, change).await?;
+        }
+        FinishOutcome::Rejected => {
+            change.failure_code = Some("rejected");
+            moves.make(row, kind, Event::Rejected, change).await?;
+        }
+        FinishOutcome::NotDone if row.attempt < row.max_attempts => {
+            change.answer = None;
+            change.next_at = after(row.now, jittered_backoff_ms(kind.backoff_ms, row.attempt - 1));
+            moves.make(row, kind, Event::NotDone, change).await?;
+        }
+        FinishOutcome::NotDone => {
+            change.failure_code = Some("not_done");
+            moves.make(row, kind, Event::NotDoneLast, change).await?;
+        }
+        // No answer of an unknown outcome is stored: nothing may replay it as one.
+        FinishOutcome::Ambiguous => {
+            change.answer = None;
+            moves.make(row, kind, Event::Ambiguous, change).await?;
+        }
+    }
+    for event in &finish.events {
+        moves.tell(row, event.aggregate.clone(), event.topic.clone(), event.payload.clone());
+    }
+    moves.finish().await
+}
+
+/// *Done*, but of another amount than was asked: nobody here can call that a success (D10).
+async fn end_differing(
+    mut moves: Moves<'_>,
+    row: &mut Operation,
+    kind: &KindPolicy,
+    finish: &Finish,
+    amount: Option<&Money>,
+    change: Change,
+) -> Result<(), EngineError> {
+    let new = NewEvidence {
+        source: "worker",
+        says: "done",
+        external_reference: finish.external_reference.as_deref(),
+        amount,
+        fence: Some(finish.fence),
+        provider_event: None,
+        text: Some("The provider's answer names another amount or currency than was asked."),
+    };
+    evidence::insert(moves.db, row.target, &moves.actor, new).await?;
+    moves
+        .open_incident(
+            row,
+            "answer_differs",
+            "The provider did something else than was asked: another amount or currency.",
+        )
+        .await?;
+    let change = Change { detail: change.detail, ..Change::default() };
+    moves.make(row, kind, Event::Ambiguous, change).await?;
+    moves.make(row, kind, Event::NoneLeft, Change::default()).await?;
+    moves.finish().await
+}
+
+/// What somebody says about an operation that it does not hold.
+pub(crate) struct Said<'a> {
+    /// `worker` or `webhook`.
+    pub(crate) source: &'static str,
+    /// What.
+    pub(crate) outcome: FinishOutcome,
+    /// The provider's reference.
+    pub(crate) external_reference: Option<&'a str>,
+    /// The amount in it.
+    pub(crate) amount: Option<&'a Money>,
+    /// The fence it carried.
+    pub(crate) fence: Option<i64>,
+    /// The provider's id of the message.
+    pub(crate) provider_event: Option<&'a str>,
+    /// Whether it is about the same target as the payload.
+    pub(crate) target_matches: bool,
+}
+
+impl Said<'_> {
+    fn fits(&self, row: &Operation) -> bool {
+        self.target_matches && !differs(row, self.amount)
+    }
+}
+
+/// Keeps evidence and moves the operation as far as evidence may: never out of *unknown* by an old
+/// holder's word, out of it by a signed webhook that matches. `false`: this message was kept
+/// before.
+pub(crate) async fn keep_evidence(
+    moves: &mut Moves<'_>,
+    row: &mut Operation,
+    kind: &KindPolicy,
+    said: Said<'_>,
+) -> Result<bool, EngineError> {
+    let new = NewEvidence {
+        source: said.source,
+        says: said.outcome.as_str(),
+        external_reference: said.external_reference,
+        amount: said.amount,
+        fence: said.fence,
+        provider_event: said.provider_event,
+        text: None,
+    };
+    if evidence::insert(moves.db, row.target, &moves.actor, new).await?.is_none() {
+        return Ok(false);
+    }
+    let detail = json!({
+        "source": said.source,
+        "says": said.outcome.as_str(),
+        "external_reference": said.external_reference,
+        "late_fence": said.fence,
+    });
+    let change = Change { detail: Some(detail), ..Change::default() };
+    let done = said.outcome == FinishOutcome::Done;
+    if done && !said.fits(row) {
+        moves
+            .open_incident(
+                row,
+                "answer_differs",
+                "Evidence names another amount, currency or target than was asked.",
+            )
+            .await?;
+    }
+    match row.status {
+        Status::Unknown if said.source == "webhook" => {
+            prove(moves, row, kind, &said, change).await?
+        }
+        Status::Unknown => {
+            let change = Change { next_reconcile_at: Some(row.now), ..change };
+            moves.make(row, kind, Event::LateEvidence, change).await?;
+        }
+        Status::Executing => {
+            moves.make(row, kind, Event::LateEvidence, change).await?;
+        }
+        Status::Reserved if row.attempt == 0 => {
+            moves.make(row, kind, Event::LateEvidence, change).await?;
+        }
+        Status::Reserved | Status::FailedRetryable if done => {
+            moves
+                .open_incident(
+                    row,
+                    "done_after_not_done",
+                    "It was recorded as not done; evidence says that it did happen.",
+                )
+                .await?;
+            moves.make(row, kind, Event::EvidenceContradicts, change).await?;
+        }
+        // Agrees with what is recorded: kept, nothing to move.
+        Status::Reserved | Status::FailedRetryable => {}
+        Status::Succeeded | Status::FailedTerminal => {
+            settle_final(moves, row, kind, &said, change).await?
+        }
+    }
+    Ok(true)
+}
+
+/// A signed webhook about an unknown outcome: proof where everything matches (O16, O17).
+async fn prove(
+    moves: &mut Moves<'_>,
+    row: &mut Operation,
+    kind: &KindPolicy,
+    said: &Said<'_>,
+    change: Change,
+) -> Result<(), EngineError> {
+    let event = match said.outcome {
+        FinishOutcome::Done if said.fits(row) => Event::ProofDone,
+        FinishOutcome::Rejected if said.target_matches => Event::ProofRejected,
+        _ => Event::LateEvidence,
+    };
+    let change = match event {
+        Event::ProofDone => {
+            Change { external_reference: said.external_reference.map(str::to_owned), ..change }
+        }
+        Event::ProofRejected => Change { failure_code: Some("rejected"), ..change },
+        _ => Change { next_reconcile_at: Some(row.now), ..change },
+    };
+    moves.make(row, kind, event, change).await?;
+    Ok(())
+}
+
+async fn settle_final(
+    moves: &mut Moves<'_>,
+    row: &mut Operation,
+    kind: &KindPolicy,
+    said: &Said<'_>,
+    change: Change,
+) -> Result<(), EngineError> {
+    let succeeded = row.status == Status::Succeeded;
+    let other_reference = succeeded
+        && said.outcome == FinishOutcome::Done
+        && said.external_reference.is_some()
+        && said.external_reference != row.external_reference.as_deref();
+    let opposite = match said.outcome {
+        FinishOutcome::Done => !succeeded,
+        FinishOutcome::Rejected | FinishOutcome::NotDone => succeeded,
+        FinishOutcome::Ambiguous => false,
+    };
+    if !other_reference && !opposite {
+        moves.make(row, kind, Event::EvidenceAgrees, change).await?;
+        return Ok(());
+    }
+    let by_person = matches!(row.ended_by, Some(Event::ConfirmHappened | Event::ConfirmStop));
+    let (cause, summary) = if other_reference {
+        (
+            "double_effect_suspected",
+            "It is recorded under another reference: it may have happened twice.",
+        )
+    } else if by_person {
+        ("confirmation_contradicted", "The provider contradicts what a person confirmed.")
+    } else {
+        ("outcome_contradicted", "Evidence contradicts the recorded outcome.")
+    };
+    moves.open_incident(row, cause, summary).await?;
+    moves.make(row, kind, Event::EvidenceDiffers, change).await?;
+    Ok(())
+}

@@ -1,0 +1,85 @@
+//! The life of an operation as services and workers drive it: reserve, start, beat, finish, claim.
+
+mod answer;
+mod claim;
+mod classify;
+mod expire;
+mod finish;
+mod guards;
+mod hold;
+mod moves;
+mod payload;
+mod reserve;
+mod view;
+
+pub use answer::StoredAnswer;
+pub use claim::ClaimedWork;
+pub use finish::{Finish, FinishOutcome, Finished, NewEvent};
+pub use hold::{Beat, Started};
+pub use reserve::{Admission, Reserve};
+pub use view::ServiceView;
+
+pub(crate) use answer::MAX_ANSWER_BYTES;
+pub(crate) use claim::claim_for;
+pub(crate) use finish::{Said, finish_in, keep_evidence};
+pub(crate) use guards::differs;
+pub(crate) use hold::start_in;
+pub(crate) use moves::{Moves, jittered_backoff_ms};
+pub(crate) use payload::{bounded, hashed_term, masked};
+
+use std::time::Duration;
+
+use domain::problem::Code;
+use sqlx::PgConnection;
+
+use crate::{
+    error::EngineError,
+    store::{
+        Target, kind,
+        kind::KindPolicy,
+        operation::{self, Operation},
+    },
+};
+
+/// How often a command is tried again after a lost race (D24); it touches nothing but the
+/// database.
+const MAX_TRIES: u32 = 5;
+
+/// Runs a command again where its transaction lost a race.
+pub(crate) async fn retrying<T, F>(mut command: impl FnMut() -> F) -> Result<T, EngineError>
+where
+    F: Future<Output = Result<T, EngineError>>,
+{
+    let mut tries = 1;
+    loop {
+        match command().await {
+            Err(error) if error.is_transient() && tries < MAX_TRIES => {
+                tokio::time::sleep(Duration::from_millis(u64::from(tries) * 5)).await;
+                tries += 1;
+            }
+            result => return result,
+        }
+    }
+}
+
+/// Locks an operation that must be there, with its kind.
+pub(crate) async fn lock_with_kind(
+    db: &mut PgConnection,
+    target: Target,
+) -> Result<(Operation, KindPolicy), EngineError> {
+    let row = operation::lock(db, target)
+        .await?
+        .filter(|row| !row.operation.starts_with("console."))
+        .ok_or_else(|| EngineError::refused(Code::NotFound))?;
+    let kind = kind_of(db, &row).await?;
+    Ok((row, kind))
+}
+
+pub(crate) async fn kind_of(
+    db: &mut PgConnection,
+    row: &Operation,
+) -> Result<KindPolicy, EngineError> {
+    kind::find(db, row.target.tenant, &row.operation)
+        .await?
+        .ok_or_else(|| EngineError::Unreadable(format!("kind {} is gone", row.operation)))
+}

@@ -1,0 +1,181 @@
+//! Making moves inside a transaction: the guard of evidence, the lease that ends with the state,
+//! and the event that is told, in one place for workers, reconcilers, webhooks and people.
+
+use chrono::{DateTime, TimeDelta, Utc};
+use domain::operation::{Event, Status, is_told};
+use rand::RngExt as _;
+use serde_json::json;
+use sqlx::PgConnection;
+
+use super::guards::gives_way_to_evidence;
+use crate::{
+    actor::Actor,
+    error::EngineError,
+    store::{
+        evidence, incident,
+        kind::KindPolicy,
+        lease,
+        operation::{self, Change, Operation},
+        outbox,
+    },
+};
+
+/// An event to be written when the moves are over.
+struct Told {
+    aggregate: String,
+    topic: String,
+    payload: Vec<u8>,
+}
+
+/// The moves of one transaction. [`Moves::finish`] must end it: events are inserted last, sorted,
+/// so that locks on aggregates cannot cross (D25).
+pub(crate) struct Moves<'a> {
+    pub(crate) db: &'a mut PgConnection,
+    pub(crate) actor: Actor,
+    told: Vec<(Operation, Told)>,
+}
+
+impl<'a> Moves<'a> {
+    pub(crate) const fn new(db: &'a mut PgConnection, actor: Actor) -> Self {
+        Self { db, actor, told: Vec::new() }
+    }
+
+    /// Moves a locked row, and returns the event that was really made: unrefuted evidence of Done
+    /// turns a move that would repeat or deny the effect into `unknown`, with an incident.
+    pub(crate) async fn make(
+        &mut self,
+        row: &mut Operation,
+        kind: &KindPolicy,
+        event: Event,
+        mut change: Change,
+    ) -> Result<Event, EngineError> {
+        let mut event = event;
+        if gives_way_to_evidence(event) && evidence::any_done(self.db, row.target).await? {
+            self.open_incident(
+                row,
+                "done_on_record",
+                "Evidence says that it happened, while it was about to be recorded or repeated as not done.",
+            )
+            .await?;
+            let mut detail = change.detail.take().unwrap_or_else(|| json!({}));
+            detail["halted"] = json!(event.rule());
+            change = Change { detail: Some(detail), ..Change::default() };
+            event = Event::DoneOnRecord;
+        }
+        let to = domain::operation::next(Some(row.status), event)
+            .map_err(|illegal| EngineError::Unreadable(illegal.to_string()))?
+            .to;
+        if to.is_final() && !row.status.is_final() {
+            change.expires_at = kind.retention_ms.and_then(|ms| after(row.now, ms));
+        }
+        if to == Status::Unknown && row.status != Status::Unknown {
+            change.next_reconcile_at = Some(row.now);
+            change.reconcile_tries = Some(0);
+        }
+        operation::advance(self.db, row, event, &self.actor, change).await?;
+        if !matches!(
+            event,
+            Event::Start | Event::TakeOver | Event::ClaimReconcile | Event::LateEvidence
+        ) {
+            lease::end(self.db, row.target).await?;
+        }
+        if is_told(event) {
+            let payload = told_payload(row, event);
+            let topic = format!("operation.{}", row.status);
+            let aggregate = row.target.id.to_string();
+            self.told.push((row.clone(), Told { aggregate, topic, payload }));
+        }
+        Ok(event)
+    }
+
+    /// Opens an incident about an operation.
+    pub(crate) async fn open_incident(
+        &mut self,
+        row: &Operation,
+        cause: &str,
+        summary: &str,
+    ) -> Result<(), EngineError> {
+        incident::open(self.db, row.target, cause, summary).await
+    }
+
+    /// Adds an event of the service's own.
+    pub(crate) fn tell(
+        &mut self,
+        row: &Operation,
+        aggregate: String,
+        topic: String,
+        payload: Vec<u8>,
+    ) {
+        self.told.push((row.clone(), Told { aggregate, topic, payload }));
+    }
+
+    /// Writes the events and ends the moves.
+    pub(crate) async fn finish(self) -> Result<(), EngineError> {
+        write(self.db, self.told).await
+    }
+
+    /// The events, to be written with those of other moves of the same transaction.
+    pub(crate) fn into_told(self) -> TheTold {
+        TheTold(self.told)
+    }
+
+    /// Writes the events of several moves at once.
+    pub(crate) async fn write_all(
+        db: &mut PgConnection,
+        told: Vec<TheTold>,
+    ) -> Result<(), EngineError> {
+        write(db, told.into_iter().flat_map(|told| told.0).collect()).await
+    }
+}
+
+/// Events that are not written yet.
+pub(crate) struct TheTold(Vec<(Operation, Told)>);
+
+/// A stable sort: events of one aggregate stay in the order they were told.
+async fn write(db: &mut PgConnection, mut told: Vec<(Operation, Told)>) -> Result<(), EngineError> {
+    told.sort_by(|(a, x), (b, y)| {
+        (a.target.tenant.uuid(), &x.aggregate).cmp(&(b.target.tenant.uuid(), &y.aggregate))
+    });
+    for (row, told) in told {
+        outbox::add(
+            db,
+            row.target.tenant,
+            &told.aggregate,
+            &told.topic,
+            &told.payload,
+            Some(row.target.id),
+        )
+        .await?;
+    }
+    Ok(())
+}
+
+fn told_payload(row: &Operation, event: Event) -> Vec<u8> {
+    json!({
+        "operation_id": row.target.id,
+        "operation": row.operation,
+        "key": row.key,
+        "status": row.status,
+        "version": row.version,
+        "rule": event.rule(),
+        "needs_manual": row.needs_manual,
+        "external_reference": row.external_reference,
+        "amount_minor": row.amount.as_ref().map(|money| money.amount_minor),
+        "currency": row.amount.as_ref().map(|money| &money.currency),
+    })
+    .to_string()
+    .into_bytes()
+}
+
+/// An instant some milliseconds later; `None` past the end of time.
+pub(crate) fn after(at: DateTime<Utc>, ms: i64) -> Option<DateTime<Utc>> {
+    at.checked_add_signed(TimeDelta::try_milliseconds(ms)?)
+}
+
+/// The pause before the next try: doubles from the kind's first, at most an hour, and each is cut
+/// by up to a third at random so that rows which failed together do not return together.
+pub(crate) fn jittered_backoff_ms(first_ms: i64, tries: i32) -> i64 {
+    let doublings = u32::try_from(tries.clamp(0, 20)).unwrap_or_default();
+    let full = first_ms.saturating_mul(1_i64 << doublings).min(3_600_000);
+    full - rand::rng().random_range(0..=full / 3)
+}

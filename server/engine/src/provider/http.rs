@@ -1,0 +1,265 @@
+//! Providers that speak JSON over HTTP: the effect by POST under an `Idempotency-Key`, the lookup
+//! by GET with `reference` or `key`.
+//!
+//! Guards against the client library that repeats an effect on its own: retries are off, redirects
+//! are not followed, and an error after the first byte may have been written is `Ambiguous` (D43).
+
+use std::time::Duration;
+
+use domain::{json::Json, money::Money, reconciliation::ProviderAnswer};
+use reqwest::{Client, Response, StatusCode, Url};
+
+use super::{Call, CallResult, Question};
+use crate::{
+    error::EngineError,
+    operations::{FinishOutcome, MAX_ANSWER_BYTES, StoredAnswer},
+    settings::ProviderEndpoint,
+};
+
+/// One resource of a provider.
+pub(crate) struct HttpProvider {
+    client: Client,
+    url: Url,
+}
+
+/// A client that sends each request once.
+pub(crate) fn client() -> Result<Client, EngineError> {
+    // A second process-wide provider is refused and does no harm.
+    let _ = rustls::crypto::ring::default_provider().install_default();
+    Client::builder()
+        .retry(reqwest::retry::never())
+        .redirect(reqwest::redirect::Policy::none())
+        .connect_timeout(Duration::from_secs(3))
+        // A pooled connection that the provider has just closed fails after the request was
+        // written: not known whether it was read. A fresh one per effect has no such moment.
+        .pool_max_idle_per_host(0)
+        .no_proxy()
+        .build()
+        .map_err(|error| EngineError::Provider("any".into(), error.to_string()))
+}
+
+impl HttpProvider {
+    pub(crate) fn new(client: Client, endpoint: &ProviderEndpoint) -> Result<Self, EngineError> {
+        let url = Url::parse(&endpoint.url)
+            .map_err(|error| EngineError::Provider(endpoint.name.clone(), error.to_string()))?;
+        Ok(Self { client, url })
+    }
+
+    /// Does the effect, once.
+    pub(crate) async fn call(&self, call: &Call<'_>) -> CallResult {
+        let sent = self
+            .client
+            .post(self.url.clone())
+            .header("idempotency-key", call.provider_key)
+            .header("content-type", "application/json")
+            .timeout(call.deadline)
+            .body(body(call))
+            .send()
+            .await;
+        let response = match sent {
+            Ok(response) => response,
+            // Refused before anything could be written: the provider has stored nothing.
+            Err(error) if error.is_connect() => return CallResult::of(FinishOutcome::NotDone),
+            Err(_) => return CallResult::of(FinishOutcome::Ambiguous),
+        };
+        let status = response.status();
+        let Some(answer) = read(response).await else {
+            return CallResult::of(FinishOutcome::Ambiguous);
+        };
+        interpret(status, answer)
+    }
+
+    /// Asks what became of an effect.
+    pub(crate) async fn ask(&self, question: &Question<'_>) -> ProviderAnswer {
+        let query = match question.external_reference {
+            Some(reference) => ("reference", reference),
+            None => ("key", question.provider_key),
+        };
+        let sent = self
+            .client
+            .get(self.url.clone())
+            .query(&[query])
+            .timeout(question.deadline)
+            .send()
+            .await;
+        let Ok(response) = sent else {
+            return ProviderAnswer::Unreachable;
+        };
+        let status = response.status();
+        let Some(answer) = read(response).await else {
+            return ProviderAnswer::Unreachable;
+        };
+        match status {
+            StatusCode::NOT_FOUND => {
+                // A 404 of a proxy or a wrong path proves nothing: the provider's own word counts.
+                match Json::parse(&answer.body)
+                    .ok()
+                    .as_ref()
+                    .and_then(|body| body.pointer("/found"))
+                {
+                    Some(Json::Bool(false)) => ProviderAnswer::Absent,
+                    _ => ProviderAnswer::Unreachable,
+                }
+            }
+            StatusCode::NOT_IMPLEMENTED => ProviderAnswer::NoLookup,
+            status if status.is_success() => found(&answer),
+            _ => ProviderAnswer::Unreachable,
+        }
+    }
+}
+
+impl CallResult {
+    const fn of(outcome: FinishOutcome) -> Self {
+        Self { outcome, external_reference: None, amount: None, response: None }
+    }
+}
+
+/// The payload as it was sent to us, with the amount of record added where it is not named.
+fn body(call: &Call<'_>) -> Vec<u8> {
+    let Ok(Json::Object(mut members)) = Json::parse(call.payload) else {
+        return call.payload.to_vec();
+    };
+    let named = members.iter().any(|(name, _)| name == "amount_minor");
+    match call.amount {
+        Some(amount) if !named => {
+            members.push(("amount_minor".into(), Json::Number(amount.amount_minor.to_string())));
+            members.push(("currency".into(), Json::String(amount.currency.clone())));
+            Json::Object(members).pretty().into_bytes()
+        }
+        _ => call.payload.to_vec(),
+    }
+}
+
+/// Reads an answer up to the bound of what is stored; `None` where the connection broke before its
+/// end.
+async fn read(mut response: Response) -> Option<StoredAnswer> {
+    let status = response.status().as_u16();
+    let content_type = response
+        .headers()
+        .get("content-type")
+        .and_then(|value| value.to_str().ok())
+        .unwrap_or("application/octet-stream")
+        .to_owned();
+    let mut body = Vec::new();
+    let mut cut = false;
+    while let Some(chunk) = response.chunk().await.ok()? {
+        let room = MAX_ANSWER_BYTES - body.len();
+        if chunk.len() > room {
+            body.extend_from_slice(&chunk[..room]);
+            cut = true;
+            break;
+        }
+        body.extend_from_slice(&chunk);
+    }
+    Some(StoredAnswer { status, content_type, body, cut })
+}
+
+/// What an answer to a call means. 2xx with a readable body that names an effect is done; 402, 409
+/// and 422 are the provider's definite no; 429 and 503 are its promise that nothing was taken.
+fn interpret(status: StatusCode, answer: StoredAnswer) -> CallResult {
+    if status.is_success() {
+        let Some((reference, amount)) = effect(&answer) else {
+            return CallResult {
+                response: Some(answer),
+                ..CallResult::of(FinishOutcome::Ambiguous)
+            };
+        };
+        return CallResult {
+            outcome: FinishOutcome::Done,
+            external_reference: Some(reference),
+            amount,
+            response: Some(answer),
+        };
+    }
+    let outcome = match status {
+        StatusCode::PAYMENT_REQUIRED | StatusCode::UNPROCESSABLE_ENTITY => FinishOutcome::Rejected,
+        StatusCode::TOO_MANY_REQUESTS | StatusCode::SERVICE_UNAVAILABLE => FinishOutcome::NotDone,
+        _ => FinishOutcome::Ambiguous,
+    };
+    CallResult { response: Some(answer), ..CallResult::of(outcome) }
+}
+
+fn found(answer: &StoredAnswer) -> ProviderAnswer {
+    let Some((external_reference, amount)) = effect(answer) else {
+        return ProviderAnswer::Unreachable;
+    };
+    let rejected = Json::parse(&answer.body)
+        .ok()
+        .as_ref()
+        .and_then(|body| body.pointer("/status"))
+        .and_then(Json::scalar_text)
+        .is_some_and(|status| matches!(status, "rejected" | "failed"));
+    if rejected {
+        ProviderAnswer::Rejected
+    } else {
+        ProviderAnswer::Done { external_reference, amount }
+    }
+}
+
+/// The effect that an answer names: its reference and amount. `None` where it cannot be read.
+fn effect(answer: &StoredAnswer) -> Option<(String, Option<Money>)> {
+    if answer.cut {
+        return None;
+    }
+    let body = Json::parse(&answer.body).ok()?;
+    let text = |pointer: &str| body.pointer(pointer).and_then(Json::scalar_text);
+    let reference =
+        text("/id").filter(|id| !id.is_empty() && id.chars().count() <= 512)?.to_owned();
+    let amount = match (text("/amount_minor"), text("/currency")) {
+        (Some(amount), Some(currency)) => {
+            Some(Money { amount_minor: amount.parse().ok()?, currency: currency.to_owned() })
+        }
+        _ => None,
+    };
+    Some((reference, amount))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn answer(status: u16, body: &[u8]) -> CallResult {
+        let status = StatusCode::from_u16(status).unwrap();
+        interpret(
+            status,
+            StoredAnswer {
+                status: status.as_u16(),
+                content_type: "application/json".into(),
+                body: body.to_vec(),
+                cut: false,
+            },
+        )
+    }
+
+    #[test]
+    fn whatever_is_not_plain_is_ambiguous() {
+        assert_eq!(answer(201, br#"{"id":"ch_1"}"#).outcome, FinishOutcome::Done);
+        assert_eq!(answer(402, b"{}").outcome, FinishOutcome::Rejected);
+        assert_eq!(answer(503, b"").outcome, FinishOutcome::NotDone);
+        for (status, body) in [
+            (200, &b"<html>"[..]),
+            (200, b"{}"),
+            (200, br#"{"id":""}"#),
+            (200, br#"{"id":"ch_1\u0000"}"#),
+            (200, b"\xff\xfe"),
+            (302, b""),
+            (400, b"{}"),
+            (404, b"{}"),
+            (500, b"{}"),
+            (502, b""),
+        ] {
+            assert_eq!(answer(status, body).outcome, FinishOutcome::Ambiguous, "{status} {body:?}");
+        }
+    }
+
+    #[test]
+    fn an_answer_that_was_cut_proves_nothing() {
+        let cut = StoredAnswer {
+            status: 200,
+            content_type: "application/json".into(),
+            body: br#"{"id":"ch_1"}"#.to_vec(),
+            cut: true,
+        };
+        assert_eq!(interpret(StatusCode::OK, cut).outcome, FinishOutcome::Ambiguous);
+    }
+}

@@ -1,0 +1,71 @@
+//! Providers: who does the effects, as the engine calls and asks them.
+//!
+//! An answer is `Done`, `Rejected`, `NotDone` or `Ambiguous`, and whatever is not plainly one of
+//! the first three is `Ambiguous`: the default must be the side on which nobody is charged twice
+//! (D10).
+
+mod http;
+
+use std::{collections::HashMap, sync::Arc, time::Duration};
+
+use domain::{money::Money, reconciliation::ProviderAnswer};
+
+use crate::{error::EngineError, operations::StoredAnswer, settings::Settings};
+
+/// A call of an effect.
+pub(crate) struct Call<'a> {
+    pub(crate) provider_key: &'a str,
+    pub(crate) payload: &'a [u8],
+    pub(crate) amount: Option<&'a Money>,
+    pub(crate) deadline: Duration,
+}
+
+/// What came of a call.
+pub(crate) struct CallResult {
+    pub(crate) outcome: crate::operations::FinishOutcome,
+    pub(crate) external_reference: Option<String>,
+    pub(crate) amount: Option<Money>,
+    pub(crate) response: Option<StoredAnswer>,
+}
+
+/// What a lookup is made by (D13).
+pub(crate) struct Question<'a> {
+    pub(crate) provider_key: &'a str,
+    pub(crate) external_reference: Option<&'a str>,
+    pub(crate) deadline: Duration,
+}
+
+/// The providers that this process can reach, by the name that operation kinds give.
+pub(crate) struct Providers {
+    by_name: HashMap<String, Arc<http::HttpProvider>>,
+}
+
+impl Providers {
+    pub(crate) fn new(settings: &Settings) -> Result<Self, EngineError> {
+        let client = http::client()?;
+        let mut by_name = HashMap::new();
+        for endpoint in &settings.providers {
+            let provider = http::HttpProvider::new(client.clone(), endpoint)?;
+            by_name.insert(endpoint.name.clone(), Arc::new(provider));
+        }
+        Ok(Self { by_name })
+    }
+
+    pub(crate) fn names(&self) -> Vec<String> {
+        let mut names: Vec<_> = self.by_name.keys().cloned().collect();
+        names.sort();
+        names
+    }
+
+    pub(crate) fn get(&self, name: Option<&str>) -> Option<Arc<http::HttpProvider>> {
+        self.by_name.get(name?).cloned()
+    }
+
+    /// Asks a provider; an unknown name is a provider that cannot be reached from here.
+    pub(crate) async fn ask(&self, name: Option<&str>, question: &Question<'_>) -> ProviderAnswer {
+        match self.get(name) {
+            Some(provider) => provider.ask(question).await,
+            None => ProviderAnswer::Unreachable,
+        }
+    }
+}

@@ -1,0 +1,145 @@
+//! The audit log: written by the database's one function, in the transaction of the action.
+
+use domain::{
+    ids::{OperationId, StaffId, TenantId},
+    problem::Code,
+    view::AuditView,
+};
+use sqlx::PgConnection;
+use uuid::Uuid;
+
+use super::{Target, word};
+use crate::error::EngineError;
+
+/// What somebody did or was refused.
+pub struct Entry<'a> {
+    /// In which tenant.
+    pub tenant: TenantId,
+    /// `staff`, `service` or `command line`.
+    pub actor_kind: &'a str,
+    /// The person's or token's id.
+    pub actor_id: Option<Uuid>,
+    /// Email or token name.
+    pub actor: &'a str,
+    /// What, such as `confirm`.
+    pub action: &'a str,
+    /// `operation`, `staff`, `token`, …
+    pub target_type: &'a str,
+    /// Its id, as it was given.
+    pub target_id: &'a str,
+    /// The refusal's code; `None` where it was done.
+    pub refused: Option<Code>,
+    /// The person's reason.
+    pub reason: Option<&'a str>,
+    /// What was before.
+    pub before: Option<serde_json::Value>,
+    /// What is after.
+    pub after: Option<serde_json::Value>,
+    /// The receipt.
+    pub receipt: Option<OperationId>,
+    /// The request.
+    pub request_id: &'a str,
+}
+
+/// Writes an entry; where that fails, so must the action (T29).
+///
+/// # Errors
+/// The database's.
+pub async fn add(db: &mut PgConnection, entry: Entry<'_>) -> Result<(), EngineError> {
+    sqlx::query_scalar!(
+        "select audit_add($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14)",
+        entry.tenant.uuid(),
+        entry.actor_kind,
+        entry.actor_id,
+        entry.actor,
+        entry.action,
+        entry.target_type,
+        entry.target_id,
+        if entry.refused.is_some() { "denied" } else { "done" },
+        entry.refused.map(Code::as_str),
+        entry.reason,
+        entry.before,
+        entry.after,
+        entry.receipt.map(OperationId::uuid),
+        entry.request_id,
+    )
+    .fetch_one(db)
+    .await?;
+    Ok(())
+}
+
+/// What people did to an operation, newest first.
+///
+/// # Errors
+/// The database's, or [`EngineError::Unreadable`].
+pub async fn of(db: &mut PgConnection, target: Target) -> Result<Vec<AuditView>, EngineError> {
+    let rows = sqlx::query!(
+        "select seq, at, actor, action, result, code, reason, receipt from audit
+         where tenant_id = $1 and target_id = $2 order by seq desc limit 100",
+        target.tenant.uuid(),
+        target.id.to_string(),
+    )
+    .fetch_all(db)
+    .await?;
+    rows.into_iter()
+        .map(|row| {
+            Ok(AuditView {
+                seq: row.seq,
+                at: row.at,
+                actor: row.actor,
+                action: row.action,
+                result: row.result,
+                code: row.code.as_deref().map(word).transpose()?,
+                reason: row.reason,
+                receipt: row.receipt.map(OperationId::new),
+            })
+        })
+        .collect()
+}
+
+/// A later person who sent a decision that had been taken: kept for its receipt (D41).
+///
+/// # Errors
+/// The database's.
+pub async fn add_repeat(
+    db: &mut PgConnection,
+    action: Target,
+    staff: StaffId,
+    name: &str,
+    reason: &str,
+    evidence: Option<&str>,
+) -> Result<(), EngineError> {
+    sqlx::query!(
+        "insert into action_repeats (tenant_id, action_id, staff_id, name, reason, evidence)
+         values ($1, $2, $3, $4, $5, $6) on conflict do nothing",
+        action.tenant.uuid(),
+        action.id.uuid(),
+        staff.uuid(),
+        name,
+        reason,
+        evidence,
+    )
+    .execute(db)
+    .await?;
+    Ok(())
+}
+
+/// Who sent it later, in order.
+///
+/// # Errors
+/// The database's.
+pub async fn repeats(
+    db: &mut PgConnection,
+    action: Target,
+) -> Result<Vec<domain::view::AlsoDecided>, EngineError> {
+    let rows = sqlx::query_as!(
+        domain::view::AlsoDecided,
+        "select name as actor, at, reason from action_repeats
+         where tenant_id = $1 and action_id = $2 order by at limit 100",
+        action.tenant.uuid(),
+        action.id.uuid(),
+    )
+    .fetch_all(db)
+    .await?;
+    Ok(rows)
+}

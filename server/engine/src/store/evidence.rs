@@ -1,0 +1,156 @@
+//! Evidence: what an old holder, a webhook, a lookup or a person said about an operation.
+
+use domain::{
+    ids::{EvidenceId, OperationId},
+    money::Money,
+    view::EvidenceView,
+};
+use sqlx::PgConnection;
+
+use super::{Target, row::money};
+use crate::{actor::Actor, error::EngineError};
+
+/// A piece of evidence to keep.
+pub struct NewEvidence<'a> {
+    /// `worker`, `webhook`, `lookup` or `staff`.
+    pub source: &'static str,
+    /// `done`, `rejected`, `not_done`, `absent`, `ambiguous` or `statement`.
+    pub says: &'static str,
+    /// The provider's reference in it.
+    pub external_reference: Option<&'a str>,
+    /// The amount in it.
+    pub amount: Option<&'a Money>,
+    /// The fence its sender carried.
+    pub fence: Option<i64>,
+    /// The provider's id of the message.
+    pub provider_event: Option<&'a str>,
+    /// Words or link.
+    pub text: Option<&'a str>,
+}
+
+/// Keeps evidence; `None` where this message of the provider was kept before.
+///
+/// # Errors
+/// The database's.
+pub async fn insert(
+    db: &mut PgConnection,
+    target: Target,
+    actor: &Actor,
+    new: NewEvidence<'_>,
+) -> Result<Option<EvidenceId>, EngineError> {
+    let id = sqlx::query_scalar!(
+        "insert into evidence (tenant_id, operation_id, source, says, external_reference, amount_minor, currency,
+           fence, provider_event, text, actor_kind, actor)
+         values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12)
+         on conflict (tenant_id, operation_id, provider_event) where provider_event is not null do nothing
+         returning id",
+        target.tenant.uuid(),
+        target.id.uuid(),
+        new.source,
+        new.says,
+        new.external_reference,
+        new.amount.map(|money| money.amount_minor),
+        new.amount.map(|money| money.currency.as_str()),
+        new.fence,
+        new.provider_event,
+        new.text,
+        actor.kind,
+        actor.name,
+    )
+    .fetch_optional(db)
+    .await?;
+    Ok(id.map(EvidenceId::new))
+}
+
+/// Unrefuted evidence that the effect happened.
+#[derive(Clone, Debug)]
+pub struct DoneEvidence {
+    /// Where it came from.
+    pub source: String,
+    /// The reference in it.
+    pub external_reference: Option<String>,
+    /// The amount in it.
+    pub amount: Option<Money>,
+}
+
+/// The latest unrefuted evidence of Done, a webhook's first: that is proof where it matches.
+///
+/// # Errors
+/// The database's.
+pub async fn done_on_record(
+    db: &mut PgConnection,
+    target: Target,
+) -> Result<Option<DoneEvidence>, EngineError> {
+    let row = sqlx::query!(
+        "select source, external_reference, amount_minor, currency from evidence
+         where tenant_id = $1 and operation_id = $2 and says = 'done' and refuted_at is null
+         order by (source = 'webhook') desc, id desc limit 1",
+        target.tenant.uuid(),
+        target.id.uuid(),
+    )
+    .fetch_optional(db)
+    .await?;
+    Ok(row.map(|row| DoneEvidence {
+        source: row.source,
+        external_reference: row.external_reference,
+        amount: money(row.amount_minor, row.currency),
+    }))
+}
+
+/// An operation's evidence, oldest first.
+///
+/// # Errors
+/// The database's.
+pub async fn of(db: &mut PgConnection, target: Target) -> Result<Vec<EvidenceView>, EngineError> {
+    let rows = sqlx::query!(
+        "select id, source, says, external_reference, amount_minor, currency, fence, text, actor, at
+         from evidence where tenant_id = $1 and operation_id = $2 order by id limit 200",
+        target.tenant.uuid(),
+        target.id.uuid(),
+    )
+    .fetch_all(db)
+    .await?;
+    Ok(rows
+        .into_iter()
+        .map(|row| EvidenceView {
+            id: EvidenceId::new(row.id),
+            source: row.source,
+            says: row.says,
+            external_reference: row.external_reference,
+            amount: money(row.amount_minor, row.currency),
+            fence: row.fence,
+            text: row.text,
+            actor: row.actor,
+            at: row.at,
+        })
+        .collect())
+}
+
+/// Removes what evidence says at expiry; that it came stays (D39).
+///
+/// # Errors
+/// The database's.
+pub async fn empty(db: &mut PgConnection, target: Target) -> Result<(), EngineError> {
+    sqlx::query!(
+        "update evidence set text = null where tenant_id = $1 and operation_id = $2 and text is not null",
+        target.tenant.uuid(),
+        target.id.uuid(),
+    )
+    .execute(db)
+    .await?;
+    Ok(())
+}
+
+/// Which of these operations have unrefuted evidence of Done.
+///
+/// # Errors
+/// The database's.
+pub async fn any_done(db: &mut PgConnection, target: Target) -> Result<bool, EngineError> {
+    Ok(done_on_record(db, target).await?.is_some())
+}
+
+/// An operation that a provider's message is about, by the key the provider knows it by (D15).
+#[must_use]
+pub fn target_of(provider_key: &str) -> Option<OperationId> {
+    provider_key.parse().ok()
+}

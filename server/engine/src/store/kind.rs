@@ -1,0 +1,208 @@
+//! Operation kinds: the policy of each, per tenant.
+
+use std::time::Duration;
+
+use domain::{ids::TenantId, view::KindView};
+use serde::{Deserialize, Serialize};
+use sqlx::PgConnection;
+
+use crate::error::EngineError;
+
+/// The policy of one kind (docs/operations.md, *Kinds*). Durations in milliseconds, amounts in
+/// minor units.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct KindPolicy {
+    /// The kind's name.
+    pub name: String,
+    /// A repeat would harm.
+    pub irreversible: bool,
+    /// Why a repeat does no harm, where it does none (O34).
+    pub harmless_reason: Option<String>,
+    /// It moves money.
+    pub money: bool,
+    /// JSON pointer of the amount in the payload.
+    pub amount_pointer: Option<String>,
+    /// JSON pointer of the currency in the payload.
+    pub currency_pointer: Option<String>,
+    /// Name of the provider's endpoint.
+    pub provider: Option<String>,
+    /// The provider can be asked.
+    pub lookup: bool,
+    /// Its *not found* is proof (D14).
+    pub absent_is_proof: bool,
+    /// It answers a repeated key with the first answer.
+    pub honours_keys: bool,
+    /// For so long.
+    pub key_ttl_ms: Option<i64>,
+    /// The longest a call may take.
+    pub call_deadline_ms: i64,
+    /// How long a lease lasts without a beat.
+    pub lease_ms: i64,
+    /// How long an effect may take to show in a lookup.
+    pub settle_window_ms: i64,
+    /// Calls before it is given up.
+    pub max_attempts: i32,
+    /// Claims without a start before it is given up.
+    pub max_claims: i32,
+    /// Questions before a person must decide.
+    pub max_reconcile_tries: i32,
+    /// First pause between attempts and between questions.
+    pub backoff_ms: i64,
+    /// From the final state to the tombstone; `None`: never.
+    pub retention_ms: Option<i64>,
+    /// From this amount on a confirmation needs a second person.
+    pub approval_threshold_minor: Option<i64>,
+    /// JSON pointers that are shown masked.
+    pub masked_pointers: Vec<String>,
+    /// JSON pointers that search finds an operation by.
+    pub search_pointers: Vec<String>,
+    /// https template of the provider's page, with `{reference}`.
+    pub reference_url: Option<String>,
+}
+
+impl KindPolicy {
+    /// The longest a call may take.
+    #[must_use]
+    pub fn call_deadline(&self) -> Duration {
+        Duration::from_millis(u64::try_from(self.call_deadline_ms).unwrap_or_default())
+    }
+
+    /// What must be left of a lease beyond the call for it to begin (O2): a tenth of what the
+    /// lease has to spare, at most a second.
+    #[must_use]
+    pub const fn start_margin_ms(&self) -> i64 {
+        let spare = (self.lease_ms - self.call_deadline_ms) / 10;
+        if spare > 1000 { 1000 } else { spare }
+    }
+
+    /// The part that pages show.
+    #[must_use]
+    pub fn view(&self) -> KindView {
+        KindView {
+            name: self.name.clone(),
+            irreversible: self.irreversible,
+            money: self.money,
+            provider: self.provider.clone(),
+            lookup: self.lookup,
+            absent_is_proof: self.absent_is_proof,
+            call_deadline_ms: self.call_deadline_ms,
+            lease_ms: self.lease_ms,
+            settle_window_ms: self.settle_window_ms,
+            approval_threshold_minor: self.approval_threshold_minor,
+        }
+    }
+}
+
+/// A kind of a tenant.
+///
+/// # Errors
+/// The database's.
+pub async fn find(
+    db: &mut PgConnection,
+    tenant: TenantId,
+    name: &str,
+) -> Result<Option<KindPolicy>, EngineError> {
+    let kind = sqlx::query_as!(
+        KindPolicy,
+        "select name, irreversible, harmless_reason, money, amount_pointer, currency_pointer, provider, lookup,
+           absent_is_proof, honours_keys, key_ttl_ms, call_deadline_ms, lease_ms, settle_window_ms, max_attempts,
+           max_claims, max_reconcile_tries, backoff_ms, retention_ms, approval_threshold_minor, masked_pointers,
+           search_pointers, reference_url
+         from operation_kinds where tenant_id = $1 and name = $2",
+        tenant.uuid(),
+        name,
+    )
+    .fetch_optional(db)
+    .await?;
+    Ok(kind)
+}
+
+/// The names of a tenant's kinds.
+///
+/// # Errors
+/// The database's.
+pub async fn names(db: &mut PgConnection, tenant: TenantId) -> Result<Vec<String>, EngineError> {
+    let names = sqlx::query_scalar!(
+        "select name from operation_kinds where tenant_id = $1 order by name limit 2000",
+        tenant.uuid(),
+    )
+    .fetch_all(db)
+    .await?;
+    Ok(names)
+}
+
+/// The kinds of all tenants that a provider of this process serves.
+///
+/// # Errors
+/// The database's.
+pub async fn served(
+    db: &mut PgConnection,
+    providers: &[String],
+) -> Result<Vec<(TenantId, String)>, EngineError> {
+    let rows = sqlx::query!(
+        "select tenant_id, name from operation_kinds where provider = any($1) order by tenant_id, name",
+        providers,
+    )
+    .fetch_all(db)
+    .await?;
+    Ok(rows.into_iter().map(|row| (TenantId::new(row.tenant_id), row.name)).collect())
+}
+
+/// Writes a kind's policy, new or changed.
+///
+/// # Errors
+/// The database's: its checks refuse a policy that contradicts itself.
+pub async fn put(
+    db: &mut PgConnection,
+    tenant: TenantId,
+    kind: &KindPolicy,
+) -> Result<(), EngineError> {
+    sqlx::query!(
+        "insert into operation_kinds
+           (tenant_id, name, irreversible, harmless_reason, money, amount_pointer, currency_pointer, provider, lookup,
+            absent_is_proof, honours_keys, key_ttl_ms, call_deadline_ms, lease_ms, settle_window_ms, max_attempts,
+            max_claims, max_reconcile_tries, backoff_ms, retention_ms, approval_threshold_minor, masked_pointers,
+            search_pointers, reference_url)
+         values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, $20, $21, $22,
+            $23, $24)
+         on conflict (tenant_id, name) do update set
+            irreversible = excluded.irreversible, harmless_reason = excluded.harmless_reason,
+            money = excluded.money, amount_pointer = excluded.amount_pointer,
+            currency_pointer = excluded.currency_pointer, provider = excluded.provider, lookup = excluded.lookup,
+            absent_is_proof = excluded.absent_is_proof, honours_keys = excluded.honours_keys,
+            key_ttl_ms = excluded.key_ttl_ms, call_deadline_ms = excluded.call_deadline_ms,
+            lease_ms = excluded.lease_ms, settle_window_ms = excluded.settle_window_ms,
+            max_attempts = excluded.max_attempts, max_claims = excluded.max_claims,
+            max_reconcile_tries = excluded.max_reconcile_tries, backoff_ms = excluded.backoff_ms,
+            retention_ms = excluded.retention_ms, approval_threshold_minor = excluded.approval_threshold_minor,
+            masked_pointers = excluded.masked_pointers, search_pointers = excluded.search_pointers,
+            reference_url = excluded.reference_url, updated_at = onceover_now()",
+        tenant.uuid(),
+        kind.name,
+        kind.irreversible,
+        kind.harmless_reason,
+        kind.money,
+        kind.amount_pointer,
+        kind.currency_pointer,
+        kind.provider,
+        kind.lookup,
+        kind.absent_is_proof,
+        kind.honours_keys,
+        kind.key_ttl_ms,
+        kind.call_deadline_ms,
+        kind.lease_ms,
+        kind.settle_window_ms,
+        kind.max_attempts,
+        kind.max_claims,
+        kind.max_reconcile_tries,
+        kind.backoff_ms,
+        kind.retention_ms,
+        kind.approval_threshold_minor,
+        &kind.masked_pointers,
+        &kind.search_pointers,
+        kind.reference_url,
+    )
+    .execute(db)
+    .await?;
+    Ok(())
+}

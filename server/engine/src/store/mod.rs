@@ -1,0 +1,39 @@
+//! All SQL there is, one file per table. Every statement names its tenant first, unless it is a
+//! sweep over all of them.
+
+pub mod audit;
+pub mod conflict;
+pub mod detail;
+pub mod event;
+pub mod evidence;
+pub mod incident;
+pub mod kind;
+pub mod lease;
+pub mod listing;
+pub mod note;
+pub mod operation;
+pub mod outbox;
+pub mod row;
+pub mod session;
+pub mod staff;
+pub mod tenant;
+pub mod term;
+pub mod token;
+
+use domain::{ids::OperationId, ids::TenantId};
+
+use crate::error::EngineError;
+
+/// An operation's address.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Target {
+    /// Whose.
+    pub tenant: TenantId,
+    /// Which.
+    pub id: OperationId,
+}
+
+/// Reads a word that the database's own checks keep to a closed list.
+pub(crate) fn word<T: std::str::FromStr>(text: &str) -> Result<T, EngineError> {
+    text.parse().map_err(|_| EngineError::Unreadable(text.to_owned()))
+}

@@ -1,0 +1,111 @@
+//! Sessions of browsers.
+
+use domain::ids::{StaffId, TenantId};
+use sqlx::PgConnection;
+
+use super::word;
+use crate::{StaffCaller, error::EngineError};
+
+/// Opens a session.
+///
+/// # Errors
+/// The database's.
+pub async fn open(
+    db: &mut PgConnection,
+    token_hash: &[u8],
+    staff: StaffId,
+    tenant: TenantId,
+) -> Result<(), EngineError> {
+    sqlx::query!(
+        "insert into sessions (token_hash, staff_id, tenant_id) values ($1, $2, $3)",
+        token_hash,
+        staff.uuid(),
+        tenant.uuid(),
+    )
+    .execute(db)
+    .await?;
+    Ok(())
+}
+
+/// Who a session stands for, if it has neither ended nor lapsed and its person may still come in.
+/// The last request's time is kept to the minute: a write per page would be one too many.
+///
+/// # Errors
+/// The database's, or [`EngineError::Unreadable`].
+pub async fn caller(
+    db: &mut PgConnection,
+    token_hash: &[u8],
+    idle_min: i32,
+    absolute_min: i32,
+    request_id: String,
+) -> Result<Option<StaffCaller>, EngineError> {
+    let row = sqlx::query!(
+        r#"
+        select s.id, s.tenant_id, p.id as staff_id, p.name, p.email, t.slug, t.name as tenant_name, m.role,
+          s.seen_at < onceover_now() - interval '1 minute' as "stale!"
+        from sessions s
+        join staff p on p.id = s.staff_id and p.disabled_at is null
+        join memberships m on m.tenant_id = s.tenant_id and m.staff_id = s.staff_id
+        join tenants t on t.id = s.tenant_id
+        where s.token_hash = $1 and s.ended_at is null
+          and s.seen_at > onceover_now() - make_interval(mins => $2)
+          and s.created_at > onceover_now() - make_interval(mins => $3)
+        "#,
+        token_hash,
+        idle_min,
+        absolute_min,
+    )
+    .fetch_optional(&mut *db)
+    .await?;
+    let Some(row) = row else { return Ok(None) };
+    if row.stale {
+        sqlx::query!("update sessions set seen_at = onceover_now() where id = $1", row.id)
+            .execute(db)
+            .await?;
+    }
+    Ok(Some(StaffCaller {
+        staff_id: StaffId::new(row.staff_id),
+        name: row.name,
+        email: row.email,
+        tenant_id: TenantId::new(row.tenant_id),
+        tenant_slug: row.slug,
+        tenant_name: row.tenant_name,
+        role: word(&row.role)?,
+        request_id,
+    }))
+}
+
+/// Ends a session.
+///
+/// # Errors
+/// The database's.
+pub async fn end(db: &mut PgConnection, token_hash: &[u8]) -> Result<(), EngineError> {
+    sqlx::query!(
+        "update sessions set ended_at = onceover_now() where token_hash = $1 and ended_at is null",
+        token_hash,
+    )
+    .execute(db)
+    .await?;
+    Ok(())
+}
+
+/// Moves a session to another tenant of its person; `false` where there is none of that name.
+///
+/// # Errors
+/// The database's.
+pub async fn switch(
+    db: &mut PgConnection,
+    token_hash: &[u8],
+    slug: &str,
+) -> Result<bool, EngineError> {
+    let done = sqlx::query!(
+        "update sessions s set tenant_id = t.id
+         from tenants t join memberships m on m.tenant_id = t.id
+         where s.token_hash = $1 and s.ended_at is null and t.slug = $2 and m.staff_id = s.staff_id",
+        token_hash,
+        slug,
+    )
+    .execute(db)
+    .await?;
+    Ok(done.rows_affected() == 1)
+}

@@ -1,0 +1,218 @@
+//! People and their memberships.
+
+use domain::{
+    access::Role,
+    ids::{StaffId, TenantId},
+};
+use sqlx::PgConnection;
+
+use crate::error::EngineError;
+
+/// Who may sign in.
+#[derive(Debug)]
+pub struct Account {
+    /// The person.
+    pub id: StaffId,
+    /// PHC string.
+    pub password_hash: String,
+}
+
+/// Counts a try to sign in within the running window; the count with this one.
+///
+/// # Errors
+/// The database's.
+pub async fn count_try(
+    db: &mut PgConnection,
+    email_hash: &[u8],
+    window_min: i32,
+) -> Result<i32, EngineError> {
+    let tries = sqlx::query_scalar!(
+        "insert into sign_in_attempts as a (email_hash, window_start, tries) values ($1, onceover_now(), 1)
+         on conflict (email_hash) do update set
+           tries = case when a.window_start < onceover_now() - make_interval(mins => $2) then 1
+             else least(a.tries + 1, 1000000) end,
+           window_start = case when a.window_start < onceover_now() - make_interval(mins => $2)
+             then onceover_now() else a.window_start end
+         returning tries",
+        email_hash,
+        window_min,
+    )
+    .fetch_one(db)
+    .await?;
+    Ok(tries)
+}
+
+/// Forgets the tries of an account that signed in.
+///
+/// # Errors
+/// The database's.
+pub async fn forget_tries(db: &mut PgConnection, email_hash: &[u8]) -> Result<(), EngineError> {
+    sqlx::query!("update sign_in_attempts set tries = 0 where email_hash = $1", email_hash)
+        .execute(db)
+        .await?;
+    Ok(())
+}
+
+/// The account of an email, where it may sign in.
+///
+/// # Errors
+/// The database's.
+pub async fn account(db: &mut PgConnection, email: &str) -> Result<Option<Account>, EngineError> {
+    let row = sqlx::query!(
+        "select id, password_hash from staff where email = $1 and disabled_at is null",
+        email,
+    )
+    .fetch_optional(db)
+    .await?;
+    Ok(row.map(|row| Account { id: StaffId::new(row.id), password_hash: row.password_hash }))
+}
+
+/// A person by email, disabled or not.
+///
+/// # Errors
+/// The database's.
+pub async fn find(db: &mut PgConnection, email: &str) -> Result<Option<StaffId>, EngineError> {
+    let id = sqlx::query_scalar!("select id from staff where email = $1", email)
+        .fetch_optional(db)
+        .await?;
+    Ok(id.map(StaffId::new))
+}
+
+/// The tenant that a session begins in.
+///
+/// # Errors
+/// The database's.
+pub async fn first_tenant(
+    db: &mut PgConnection,
+    staff: StaffId,
+) -> Result<Option<TenantId>, EngineError> {
+    let id = sqlx::query_scalar!(
+        "select m.tenant_id from memberships m join tenants t on t.id = m.tenant_id
+         where m.staff_id = $1 order by t.slug limit 1",
+        staff.uuid(),
+    )
+    .fetch_optional(db)
+    .await?;
+    Ok(id.map(TenantId::new))
+}
+
+/// A person's tenants: short name and name.
+///
+/// # Errors
+/// The database's.
+pub async fn tenants(
+    db: &mut PgConnection,
+    staff: StaffId,
+) -> Result<Vec<(String, String)>, EngineError> {
+    let rows = sqlx::query!(
+        "select t.slug, t.name from memberships m join tenants t on t.id = m.tenant_id
+         where m.staff_id = $1 order by t.slug limit 200",
+        staff.uuid(),
+    )
+    .fetch_all(db)
+    .await?;
+    Ok(rows.into_iter().map(|row| (row.slug, row.name)).collect())
+}
+
+/// A person's tenants by id.
+///
+/// # Errors
+/// The database's.
+pub async fn tenant_ids(
+    db: &mut PgConnection,
+    staff: StaffId,
+) -> Result<Vec<TenantId>, EngineError> {
+    let ids = sqlx::query_scalar!(
+        "select tenant_id from memberships where staff_id = $1 order by tenant_id limit 1000",
+        staff.uuid(),
+    )
+    .fetch_all(db)
+    .await?;
+    Ok(ids.into_iter().map(TenantId::new).collect())
+}
+
+/// Adds a person, or finds the one of that email; a known one keeps name and password.
+///
+/// # Errors
+/// The database's.
+pub async fn add(
+    db: &mut PgConnection,
+    email: &str,
+    name: &str,
+    password_hash: &str,
+) -> Result<StaffId, EngineError> {
+    let id = sqlx::query_scalar!(
+        "insert into staff (email, name, password_hash) values ($1, $2, $3)
+         on conflict (email) do update set email = excluded.email returning id",
+        email,
+        name,
+        password_hash,
+    )
+    .fetch_one(db)
+    .await?;
+    Ok(StaffId::new(id))
+}
+
+/// Gives a person a role in a tenant. A right is as old as its last grant.
+///
+/// # Errors
+/// The database's.
+pub async fn grant(
+    db: &mut PgConnection,
+    tenant: TenantId,
+    staff: StaffId,
+    role: Role,
+) -> Result<(), EngineError> {
+    sqlx::query!(
+        "insert into memberships (tenant_id, staff_id, role, granted_by) values ($1, $2, $3, 'command line')
+         on conflict (tenant_id, staff_id) do update set
+           role = excluded.role, granted_by = excluded.granted_by, granted_at = onceover_now()
+           where memberships.role <> excluded.role",
+        tenant.uuid(),
+        staff.uuid(),
+        role.as_str(),
+    )
+    .execute(db)
+    .await?;
+    Ok(())
+}
+
+/// Disables a person and ends their sessions.
+///
+/// # Errors
+/// The database's.
+pub async fn disable(db: &mut PgConnection, staff: StaffId) -> Result<(), EngineError> {
+    sqlx::query!("update staff set disabled_at = onceover_now() where id = $1", staff.uuid())
+        .execute(&mut *db)
+        .await?;
+    end_sessions(db, staff).await
+}
+
+/// Gives a person a new password, enables them and ends their sessions.
+///
+/// # Errors
+/// The database's.
+pub async fn reset(
+    db: &mut PgConnection,
+    staff: StaffId,
+    password_hash: &str,
+) -> Result<(), EngineError> {
+    sqlx::query!(
+        "update staff set password_hash = $2, disabled_at = null where id = $1",
+        staff.uuid(),
+        password_hash,
+    )
+    .execute(&mut *db)
+    .await?;
+    end_sessions(db, staff).await
+}
+
+async fn end_sessions(db: &mut PgConnection, staff: StaffId) -> Result<(), EngineError> {
+    sqlx::query!(
+        "update sessions set ended_at = onceover_now() where staff_id = $1 and ended_at is null",
+        staff.uuid(),
+    )
+    .execute(db)
+    .await?;
+    Ok(())
+}

@@ -1,0 +1,180 @@
+//! Signed webhooks of providers: proof about unknown outcomes, evidence about all others (O16,
+//! O17, O24 to O26, O30).
+//!
+//! A message proves something only when it is signed, fresh, and about the same key, amount and
+//! target. A forged or stale one changes nothing.
+
+use domain::{ids::TenantId, json::Json, money::Money, operation::Status, problem::Code};
+use hmac::{Hmac, KeyInit as _, Mac as _};
+use sha2::Sha256;
+
+use crate::{
+    Engine,
+    actor::Actor,
+    error::EngineError,
+    operations::{FinishOutcome, Moves, Said, keep_evidence, lock_with_kind, retrying},
+    store::{Target, evidence, lease, operation, tenant},
+};
+
+/// How far a message's own time may lie from the database's clock.
+const TOLERANCE_S: i64 = 300;
+
+/// What became of a message.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum WebhookTaken {
+    /// It settled an unknown outcome.
+    Proved,
+    /// It was kept as evidence.
+    Kept,
+    /// It was kept before.
+    Repeated,
+    /// No operation of the tenant has that key: somebody else's effect.
+    Unmatched,
+}
+
+/// A message that has been read.
+struct Message {
+    event: String,
+    outcome: FinishOutcome,
+    provider_key: String,
+    reference: Option<String>,
+    amount: Option<Money>,
+    body: Json,
+}
+
+impl Engine {
+    /// Takes a provider's message. `signature` is the header `t=<unix seconds>,v1=<hex>`, an
+    /// HMAC-SHA-256 over `<t>.<body>`.
+    ///
+    /// # Errors
+    /// Refused: `unauthenticated` for a wrong signature, a stale time, or a tenant or provider
+    /// without a secret; `request_invalid` for a body that cannot be read.
+    pub async fn provider_webhook(
+        &self,
+        tenant_slug: &str,
+        provider: &str,
+        signature: &str,
+        body: &[u8],
+    ) -> Result<WebhookTaken, EngineError> {
+        let refused = || EngineError::refused(Code::Unauthenticated);
+        let secret = self
+            .settings
+            .webhook_secrets
+            .iter()
+            .find(|(name, _)| name == provider)
+            .map(|(_, secret)| secret.clone())
+            .ok_or_else(refused)?;
+        let signed_at = verify(&secret, signature, body).ok_or_else(refused)?;
+        let mut db = self.pools.engine().acquire().await?;
+        let now = lease::clock(&mut db).await?;
+        if (now.timestamp() - signed_at).abs() > TOLERANCE_S {
+            return Err(refused());
+        }
+        let tenant = tenant::find(&mut db, tenant_slug).await?.ok_or_else(refused)?;
+        drop(db);
+        let message = read(body)?;
+        let (engine, provider) = (self.clone(), provider.to_owned());
+        Self::detached(async move {
+            retrying(|| engine.take_message(tenant, &provider, &message)).await
+        })
+        .await
+    }
+
+    async fn take_message(
+        &self,
+        tenant: TenantId,
+        provider: &str,
+        message: &Message,
+    ) -> Result<WebhookTaken, EngineError> {
+        let Some(id) = evidence::target_of(&message.provider_key) else {
+            return Ok(WebhookTaken::Unmatched);
+        };
+        let target = Target { tenant, id };
+        let mut tx = self.pools.begin_engine().await?;
+        let (mut row, kind) = match lock_with_kind(&mut tx, target).await {
+            Ok(found) => found,
+            Err(EngineError::Refused(_)) => return Ok(WebhookTaken::Unmatched),
+            Err(error) => return Err(error),
+        };
+        let payload = operation::payload(&mut tx, target).await?;
+        let was = row.status;
+        let said = Said {
+            source: "webhook",
+            outcome: message.outcome,
+            external_reference: message.reference.as_deref(),
+            amount: message.amount.as_ref(),
+            fence: None,
+            provider_event: Some(&message.event),
+            target_matches: payload.is_none_or(|payload| same_target(&payload, &message.body)),
+        };
+        let mut moves = Moves::new(&mut tx, Actor::new("webhook", provider));
+        let kept = keep_evidence(&mut moves, &mut row, &kind, said).await?;
+        moves.finish().await?;
+        tx.commit().await?;
+        Ok(match (kept, was) {
+            (false, _) => WebhookTaken::Repeated,
+            (true, Status::Unknown) if row.status.is_final() => WebhookTaken::Proved,
+            (true, _) => WebhookTaken::Kept,
+        })
+    }
+}
+
+/// Checks a signature in constant time; the instant that it was made for.
+fn verify(secret: &str, signature: &str, body: &[u8]) -> Option<i64> {
+    let mut time = None;
+    let mut given = None;
+    for part in signature.split(',') {
+        match part.trim().split_once('=')? {
+            ("t", value) => time = Some(value),
+            ("v1", value) => given = hex::decode(value).ok(),
+            _ => {}
+        }
+    }
+    let (time, given) = (time?, given?);
+    let mut mac = Hmac::<Sha256>::new_from_slice(secret.as_bytes()).ok()?;
+    mac.update(time.as_bytes());
+    mac.update(b".");
+    mac.update(body);
+    mac.verify_slice(&given).ok()?;
+    time.parse().ok()
+}
+
+fn read(body: &[u8]) -> Result<Message, EngineError> {
+    let unfit = |field: &str| {
+        EngineError::field(Code::RequestInvalid, field, format!("{field} is missing or malformed"))
+    };
+    let body = Json::parse(body).map_err(|_| unfit("body"))?;
+    let text = |pointer: &str| body.pointer(pointer).and_then(Json::scalar_text).map(str::to_owned);
+    let event =
+        text("/id").filter(|id| !id.is_empty() && id.len() <= 512).ok_or_else(|| unfit("id"))?;
+    let kind = text("/type").ok_or_else(|| unfit("type"))?;
+    let outcome = match kind.rsplit('.').next() {
+        Some("succeeded" | "sent" | "published") => FinishOutcome::Done,
+        Some("rejected" | "failed") => FinishOutcome::Rejected,
+        _ => FinishOutcome::Ambiguous,
+    };
+    let provider_key = text("/provider_key").ok_or_else(|| unfit("provider_key"))?;
+    let reference = text("/reference").filter(|reference| reference.chars().count() <= 512);
+    let amount = match (text("/amount_minor"), text("/currency")) {
+        (Some(amount), Some(currency)) => Some(Money {
+            amount_minor: amount.parse().map_err(|_| unfit("amount_minor"))?,
+            currency: domain::money::parse_currency(&currency).map_err(|_| unfit("currency"))?,
+        }),
+        _ => None,
+    };
+    Ok(Message { event, outcome, provider_key, reference, amount, body })
+}
+
+/// Whether no field that names the target in both the payload and the message differs.
+fn same_target(payload: &[u8], message: &Json) -> bool {
+    let Ok(Json::Object(members)) = Json::parse(payload) else {
+        return true;
+    };
+    members.iter().filter(|(name, _)| name.ends_with("_id") || name == "version").all(
+        |(name, value)| {
+            message
+                .pointer(&format!("/{name}"))
+                .is_none_or(|other| other.scalar_text() == value.scalar_text())
+        },
+    )
+}

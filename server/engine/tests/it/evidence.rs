@@ -1,0 +1,158 @@
+//! Evidence of Done stops whatever would repeat or deny the effect, and only proof or a person
+//! leaves *unknown*.
+
+use std::time::Duration;
+
+use domain::problem::Code;
+use engine::{Admission, FinishOutcome, WebhookTaken};
+use hmac::{Hmac, KeyInit as _, Mac as _};
+
+use crate::fixture::{Fixture, code, won};
+
+fn signed(secret: &str, at: i64, body: &str) -> String {
+    let mut mac = Hmac::<sha2::Sha256>::new_from_slice(secret.as_bytes()).unwrap();
+    mac.update(format!("{at}.{body}").as_bytes());
+    format!("t={at},v1={}", hex::encode(mac.finalize().into_bytes()))
+}
+
+async fn now(fixture: &Fixture) -> i64 {
+    fixture.count("select extract(epoch from onceover_now())::bigint").await
+}
+
+async fn webhook(fixture: &Fixture, body: &str) -> WebhookTaken {
+    let signature = signed("a secret of the tests", now(fixture).await, body);
+    fixture.engine.provider_webhook("acme", "payments", &signature, body.as_bytes()).await.unwrap()
+}
+
+fn done(event: &str, key: &str, reference: &str, amount: i64) -> String {
+    format!(
+        r#"{{"id":"{event}","type":"charge.succeeded","provider_key":"{key}","reference":"{reference}","amount_minor":{amount},"currency":"EUR","invoice_id":"INV-1"}}"#
+    )
+}
+
+#[tokio::test]
+async fn a_signed_webhook_that_matches_is_proof() {
+    let fixture = Fixture::new().await;
+    let (id, fence) = fixture.executing("k").await;
+    fixture.finish(id, fence, FinishOutcome::Ambiguous, None).await.unwrap();
+    let body = done("evt_1", &id.to_string(), "ch_1", 12_900);
+    assert_eq!(webhook(&fixture, &body).await, WebhookTaken::Proved);
+    assert_eq!(fixture.status(id).await, "succeeded");
+    assert_eq!(webhook(&fixture, &body).await, WebhookTaken::Repeated, "one message, one effect");
+    assert_eq!(fixture.count("select count(*) from evidence").await, 1);
+}
+
+#[tokio::test]
+async fn a_webhook_about_another_amount_or_target_proves_nothing() {
+    let fixture = Fixture::new().await;
+    for (key, body) in [
+        ("amount", done("evt_1", "ID", "ch_1", 1)),
+        ("target", done("evt_1", "ID", "ch_1", 12_900).replace("INV-1", "INV-2")),
+    ] {
+        let (id, fence) = fixture.executing(key).await;
+        fixture.finish(id, fence, FinishOutcome::Ambiguous, None).await.unwrap();
+        let body = body.replace("ID", &id.to_string());
+        assert_eq!(webhook(&fixture, &body).await, WebhookTaken::Kept);
+        assert_eq!(fixture.status(id).await, "unknown", "{key}");
+    }
+    assert_eq!(
+        fixture.count("select count(*) from incidents where cause = 'answer_differs'").await,
+        2
+    );
+}
+
+#[tokio::test]
+async fn a_forged_or_stale_webhook_changes_nothing() {
+    let fixture = Fixture::new().await;
+    let (id, fence) = fixture.executing("k").await;
+    fixture.finish(id, fence, FinishOutcome::Ambiguous, None).await.unwrap();
+    let body = done("evt_1", &id.to_string(), "ch_1", 12_900);
+    let at = now(&fixture).await;
+    let right = signed("a secret of the tests", at, &body);
+    for (signature, sent) in [
+        (signed("another secret", at, &body), body.clone()),
+        (signed("a secret of the tests", at - 3600, &body), body.clone()),
+        (signed("a secret of the tests", at + 3600, &body), body.clone()),
+        (right.clone(), body.replace("12900", "12901")),
+        (String::new(), body.clone()),
+        ("t=1,v1=zz".into(), body.clone()),
+    ] {
+        let taken =
+            fixture.engine.provider_webhook("acme", "payments", &signature, sent.as_bytes()).await;
+        assert_eq!(code(taken), Code::Unauthenticated, "{signature}");
+    }
+    for (tenant, provider) in [("globex", "payments"), ("acme", "other")] {
+        let taken =
+            fixture.engine.provider_webhook(tenant, provider, &right, body.as_bytes()).await;
+        assert_eq!(code(taken), Code::Unauthenticated);
+    }
+    assert_eq!(fixture.status(id).await, "unknown");
+    assert_eq!(fixture.count("select count(*) from evidence").await, 0);
+}
+
+#[tokio::test]
+async fn definitely_not_done_that_the_provider_contradicts_halts_the_retry() {
+    let fixture = Fixture::new().await;
+    let (id, fence) = fixture.executing("k").await;
+    fixture.finish(id, fence, FinishOutcome::NotDone, None).await.unwrap();
+    webhook(&fixture, &done("evt_1", &id.to_string(), "ch_1", 12_900)).await;
+    assert_eq!(fixture.status(id).await, "unknown");
+    assert_eq!(fixture.count("select count(*) from incidents where closed_at is null").await, 1);
+    fixture.db.advance_clock(Duration::from_secs(60)).await;
+    assert!(
+        matches!(fixture.reserve("k").await, Admission::OutcomeUnknown { .. }),
+        "it does not run again"
+    );
+}
+
+#[tokio::test]
+async fn evidence_before_the_start_stops_the_call() {
+    let fixture = Fixture::new().await;
+    let (id, fence) = won(fixture.reserve("k").await);
+    webhook(&fixture, &done("evt_1", &id.to_string(), "ch_1", 12_900)).await;
+    assert_eq!(fixture.status(id).await, "reserved");
+    assert_eq!(code(fixture.engine.start(&fixture.service, id, fence).await), Code::FenceLost);
+    assert_eq!(fixture.status(id).await, "unknown", "a person must look, nothing was called");
+    assert_eq!(fixture.count("select count(*) from operations where needs_manual").await, 1);
+}
+
+#[tokio::test]
+async fn evidence_during_a_call_turns_its_no_into_unknown() {
+    let fixture = Fixture::new().await;
+    for (key, outcome) in
+        [("rejected", FinishOutcome::Rejected), ("not-done", FinishOutcome::NotDone)]
+    {
+        let (id, fence) = fixture.executing(key).await;
+        webhook(&fixture, &done("evt_1", &id.to_string(), "ch_1", 12_900)).await;
+        fixture.finish(id, fence, outcome, None).await.unwrap();
+        assert_eq!(fixture.status(id).await, "unknown", "{key}");
+    }
+}
+
+#[tokio::test]
+async fn a_second_reference_is_a_double_effect_suspected_and_moves_no_state() {
+    let fixture = Fixture::new().await;
+    let (id, fence) = fixture.executing("k").await;
+    fixture.finish(id, fence, FinishOutcome::Done, Some("ch_1")).await.unwrap();
+    webhook(&fixture, &done("evt_1", &id.to_string(), "ch_1", 12_900)).await;
+    assert_eq!(fixture.count("select count(*) from incidents").await, 0, "it agrees");
+    webhook(&fixture, &done("evt_2", &id.to_string(), "ch_2", 12_900)).await;
+    assert_eq!(
+        fixture
+            .count("select count(*) from incidents where cause = 'double_effect_suspected'")
+            .await,
+        1
+    );
+    assert_eq!(fixture.status(id).await, "succeeded", "final is final");
+}
+
+#[tokio::test]
+async fn a_webhook_about_somebody_elses_effect_is_unmatched() {
+    let fixture = Fixture::new().await;
+    for key in ["not an id", "01a2287c-c88e-7848-88ac-9331cc799376"] {
+        assert_eq!(
+            webhook(&fixture, &done("evt_1", key, "ch_1", 1)).await,
+            WebhookTaken::Unmatched
+        );
+    }
+}
