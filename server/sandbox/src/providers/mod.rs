@@ -1,0 +1,259 @@
+//! The fake providers: payments, mail, publications and drafts behind one address.
+//!
+//! Plain HTTP/1 on loopback, without credentials: anyone who can reach it can
+//! make it lie, so any other address is refused at the start.
+//!
+//! | route | does |
+//! |---|---|
+//! | `POST /payments/charges`, `/payments/refunds`, `/mail/messages`, `/publications`, `/drafts` | one effect under the header `Idempotency-Key`: 201 with the answer; the same key again: the stored answer with `Idempotent-Replayed: true`; the same key with another body: 409 `idempotency_key_reused` |
+//! | `GET` of the same paths, `?key=` or `?reference=` (the provider's id) | lookup: 200 `{found: true, count, …the newest answer}` or 404 `{found: false}` |
+//! | `GET /ledger` with any of `reference` (provider's id or merchant's), `key`, `invoice_id`, `campaign_id`, `recipient_id`, `document_id`, `version`, `kind`, `provider` | the ledger lines that meet all terms, JSON lines |
+//! | `GET`, `PUT`, `POST`, `DELETE /modes` | the rules in force; replaced for the providers named; new ones put in front; all forgotten |
+//! | `GET /health` | 200 once the ledgers are read |
+//!
+//! Only effects are remembered under a key; a refusal or a failure is decided
+//! anew. Money is not checked against earlier money: a refund beyond its charge
+//! goes through and stands in the ledger, for that is what tests must see.
+
+mod connection;
+mod controls;
+mod effect;
+mod handlers;
+mod ledger;
+mod lookup;
+mod mode;
+mod modes;
+mod reply;
+mod table;
+mod webhook;
+
+use std::{
+    collections::HashMap, future::Future, io, net::SocketAddr, path::PathBuf, sync::Arc,
+    time::Duration,
+};
+
+use axum::{
+    Router,
+    extract::{DefaultBodyLimit, Query, State},
+    routing::{get, post},
+};
+use tokio::{net::TcpListener, sync::watch};
+
+use self::{
+    connection::{CuttableListener, Wire},
+    handlers::Shared,
+    ledger::Ledger,
+    table::ModeTable,
+    webhook::WebhookSender,
+};
+pub use self::{
+    ledger::LedgerError,
+    modes::{Match, Mode, Modes, Rule, WebhookPlan},
+    webhook::WebhookTarget,
+};
+use crate::{EffectKind, client};
+
+/// Largest request body, bytes: more than the engine's largest payload.
+const BODY_LIMIT: usize = 1024 * 1024;
+/// How long open requests may take after the stop.
+const DRAIN: Duration = Duration::from_millis(500);
+
+/// How the providers are started.
+#[derive(Clone, Debug)]
+pub struct Config {
+    /// Loopback only; port 0 takes a free one.
+    pub listen: SocketAddr,
+    /// Where the ledgers and the rules are kept.
+    pub data_dir: PathBuf,
+    /// Makes ids and generated texts.
+    pub seed: u64,
+    /// Rules of the very first start; later starts read the kept ones.
+    pub modes: Modes,
+    /// How long idempotency keys are remembered after their effect.
+    pub key_ttl: Duration,
+    /// Where webhooks go; none: no rule sends one.
+    pub webhook: Option<WebhookTarget>,
+}
+
+impl Config {
+    /// A free loopback port, keys remembered for a day, no rule, no webhook.
+    pub fn new(data_dir: PathBuf, seed: u64) -> Self {
+        Self {
+            listen: SocketAddr::from(([127, 0, 0, 1], 0)),
+            data_dir,
+            seed,
+            modes: Modes::default(),
+            key_ttl: Duration::from_hours(24),
+            webhook: None,
+        }
+    }
+}
+
+/// Why the providers do not start or go on.
+#[derive(Debug, thiserror::Error)]
+pub enum Error {
+    /// The address is open to others.
+    #[error("the sandbox listens on loopback only, not on {0}")]
+    NotLoopback(SocketAddr),
+    /// The address cannot be taken.
+    #[error("cannot listen on {address}")]
+    Listen {
+        /// The address asked for.
+        address: SocketAddr,
+        /// Why.
+        #[source]
+        source: io::Error,
+    },
+    /// A ledger cannot be opened.
+    #[error(transparent)]
+    Ledger(#[from] LedgerError),
+    /// The kept rules cannot be read.
+    #[error("cannot read the rules in {path}")]
+    Modes {
+        /// The file.
+        path: PathBuf,
+        /// Why.
+        #[source]
+        source: io::Error,
+    },
+    /// The HTTP client for webhooks cannot be made.
+    #[error(transparent)]
+    Client(#[from] client::ClientError),
+    /// The server ended by itself.
+    #[error("the sandbox server ended")]
+    Serve(#[source] io::Error),
+}
+
+/// Providers that have read their ledgers and hold their port.
+pub struct Providers {
+    listener: TcpListener,
+    address: SocketAddr,
+    shared: Arc<Shared>,
+    stop: watch::Sender<bool>,
+}
+
+impl Providers {
+    /// Reads the ledgers and takes the port.
+    ///
+    /// # Errors
+    /// [`Error`], with the address or file at fault.
+    pub async fn bind(config: Config) -> Result<Self, Error> {
+        if !config.listen.ip().is_loopback() {
+            return Err(Error::NotLoopback(config.listen));
+        }
+        let ledger = Ledger::open(&config.data_dir, config.seed)?;
+        let path = config.data_dir.join("modes.json");
+        let modes = ModeTable::open(path.clone(), config.modes)
+            .map_err(|source| Error::Modes { path, source })?;
+        let (stop, stopped) = watch::channel(false);
+        let webhooks = match config.webhook {
+            Some(target) => Some(WebhookSender::new(
+                target,
+                client::http_client()?,
+                stopped.clone(),
+            )),
+            None => None,
+        };
+        let fail = |source| Error::Listen {
+            address: config.listen,
+            source,
+        };
+        let listener = TcpListener::bind(config.listen).await.map_err(fail)?;
+        let address = listener.local_addr().map_err(fail)?;
+        let shared = Arc::new(Shared::new(
+            ledger,
+            modes,
+            config.seed,
+            config.key_ttl,
+            webhooks,
+            stopped,
+        ));
+        Ok(Self {
+            listener,
+            address,
+            shared,
+            stop,
+        })
+    }
+
+    /// The address taken.
+    pub fn address(&self) -> SocketAddr {
+        self.address
+    }
+
+    /// Serves until `stop` is ready, then lets open requests end for half a second.
+    ///
+    /// # Errors
+    /// [`Error::Serve`] when the server ends by itself.
+    pub async fn run(self, stop: impl Future<Output = ()> + Send + 'static) -> Result<(), Error> {
+        let Self {
+            listener,
+            shared,
+            stop: stop_sender,
+            ..
+        } = self;
+        let mut stopped = shared.stopped();
+        let mut drained = shared.stopped();
+        tokio::spawn(async move {
+            stop.await;
+            stop_sender.send_replace(true);
+        });
+        let app = router(shared).into_make_service_with_connect_info::<Wire>();
+        let server =
+            axum::serve(CuttableListener(listener), app).with_graceful_shutdown(async move {
+                // An error means the sender is gone, which is a stop as well.
+                let _ = stopped.wait_for(|stopped| *stopped).await;
+            });
+        tokio::select! {
+            ended = server => ended.map_err(Error::Serve),
+            () = async {
+                let _ = drained.wait_for(|stopped| *stopped).await;
+                tokio::time::sleep(DRAIN).await;
+            } => Ok(()),
+        }
+    }
+}
+
+/// Binds, prints `sandbox ready: http://…` on standard output and serves until
+/// `stop` is ready. What `onceover sandbox` runs.
+///
+/// # Errors
+/// As [`Providers::bind`] and [`Providers::run`].
+pub async fn serve(
+    config: Config,
+    stop: impl Future<Output = ()> + Send + 'static,
+) -> Result<(), Error> {
+    let providers = Providers::bind(config).await?;
+    println!("sandbox ready: http://{}", providers.address());
+    providers.run(stop).await
+}
+
+fn router(shared: Arc<Shared>) -> Router {
+    let mut router = Router::new()
+        .route("/health", get(|| async { "ok" }))
+        .route("/ledger", get(controls::ledger))
+        .route(
+            "/modes",
+            get(controls::show_modes)
+                .put(controls::replace_modes)
+                .post(controls::add_modes)
+                .delete(controls::clear_modes),
+        );
+    for kind in EffectKind::ALL {
+        router = router.route(
+            kind.path(),
+            post(move |state, wire, headers, body| {
+                handlers::effect(kind, state, wire, headers, body)
+            })
+            .get(
+                move |State(shared): State<Arc<Shared>>,
+                      Query(query): Query<HashMap<String, String>>| async move {
+                    lookup::lookup(kind, &shared, &query)
+                },
+            ),
+        );
+    }
+    router
+        .layer(DefaultBodyLimit::max(BODY_LIMIT))
+        .with_state(shared)
+}
