@@ -9,6 +9,7 @@ mod actor;
 mod caller;
 mod database;
 mod error;
+mod report;
 
 pub mod actions;
 pub mod background;
@@ -28,10 +29,10 @@ pub use actor::Actor;
 pub use caller::{Caller, ServiceCaller, StaffCaller};
 pub use error::EngineError;
 pub use operations::{
-    Admission, Beat, ClaimedWork, Finish, FinishOutcome, Finished, NewEvent, Reserve, ServiceView,
-    Started, StoredAnswer,
+    Admission, Beat, ClaimedWork, Finish, FinishOutcome, Finished, NewEvent, Reserve, Started,
 };
 pub use settings::{ProviderEndpoint, Settings};
+pub use store::{answer::StoredAnswer, detail::ServiceView};
 pub use webhook::WebhookTaken;
 
 use database::Pools;

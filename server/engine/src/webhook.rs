@@ -13,7 +13,7 @@ use crate::{
     actor::Actor,
     error::EngineError,
     operations::{FinishOutcome, Moves, Said, keep_evidence, lock_with_kind, retrying},
-    store::{Target, evidence, lease, operation, tenant},
+    store::{Target, answer, evidence, lease, tenant},
 };
 
 /// How far a message's own time may lie from the database's clock.
@@ -96,7 +96,7 @@ impl Engine {
             Err(EngineError::Refused(_)) => return Ok(WebhookTaken::Unmatched),
             Err(error) => return Err(error),
         };
-        let payload = operation::payload(&mut tx, target).await?;
+        let payload = answer::payload(&mut tx, target).await?;
         let was = row.status;
         let said = Said {
             source: "webhook",

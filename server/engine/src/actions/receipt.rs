@@ -17,9 +17,10 @@ use crate::{
     Engine, StaffCaller,
     database::Tx,
     error::EngineError,
-    operations::StoredAnswer,
     store::{
-        Target, audit, lease,
+        Target, answer,
+        answer::StoredAnswer,
+        audit, lease,
         operation::{self, NewOperation, Operation},
     },
 };
@@ -45,7 +46,7 @@ impl Engine {
 async fn read(tx: &mut Tx, action: Target) -> Result<Receipt, EngineError> {
     let not_found = || EngineError::refused(Code::NotFound);
     // A receipt is what a console action stores; the answer of a service's operation is none.
-    let answer = operation::answer(tx, action).await?.ok_or_else(not_found)?;
+    let answer = answer::find(tx, action).await?.ok_or_else(not_found)?;
     if answer.content_type != RECEIPT_TYPE {
         return Err(not_found());
     }

@@ -4,11 +4,5 @@
 mod beats;
 mod worker;
 
+pub use crate::report::Report;
 pub use worker::Worker;
-
-/// What one run of a task did.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Report {
-    /// Rows handled; a full batch means that there is more.
-    pub handled: u64,
-}

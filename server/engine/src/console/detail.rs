@@ -12,8 +12,8 @@ use domain::{
     reconciliation::ProviderAnswer,
     verdict::{Facts, Verdict, verdict},
     view::{
-        ActionOffer, BodyView, ConflictView, EvidenceView, FieldChange, OperationDetail,
-        OperationRow, ResponseView,
+        ActionOffer, BodyView, ConflictView, FieldChange, OperationDetail, OperationRow,
+        ResponseView,
     },
 };
 
@@ -28,7 +28,9 @@ use crate::{
         Target, audit, conflict,
         conflict::StoredConflict,
         detail::{self, Detail},
-        event, evidence, incident, kind,
+        event,
+        event::Moved,
+        evidence, incident, kind,
         kind::KindPolicy,
         lease, listing, note, row,
     },
@@ -86,7 +88,7 @@ impl Engine {
                 .collect();
             Ok(OperationDetail {
                 as_of: now,
-                verdict: verdict_of(&row, &detail, &kind, &evidence, done_on_record),
+                verdict: verdict_of(&row, &detail, &kind, asked_in_vain(&moves), done_on_record),
                 actions: offers(&by, &row),
                 provider_key: id.to_string(),
                 reference_url: reference_url(&kind, row.external_reference.as_deref()),
@@ -147,21 +149,30 @@ impl Engine {
     }
 }
 
+/// Whether the provider's last answer was that it offers no lookup for this effect, whatever the
+/// kind says of it in general.
+fn asked_in_vain(moves: &[Moved]) -> bool {
+    moves
+        .iter()
+        .rev()
+        .find_map(|moved| moved.detail.as_ref()?.get("answer")?.get("says")?.as_str())
+        .is_some_and(|says| says == "no_lookup")
+}
+
 /// The verdict on an operation as it was read.
 fn verdict_of(
     row: &OperationRow,
     detail: &Detail,
     kind: &KindPolicy,
-    evidence: &[EvidenceView],
+    asked_in_vain: bool,
     done_on_record: bool,
 ) -> Verdict {
-    let done = evidence.iter().any(|evidence| evidence.says == "done") && done_on_record;
     verdict(&Facts {
         status: row.status,
         tombstoned: row.tombstoned,
         needs_manual: row.needs_manual,
         irreversible: kind.irreversible,
-        lookup: kind.lookup,
+        lookup: kind.lookup && !asked_in_vain,
         absent_is_proof: kind.absent_is_proof,
         attempt: row.attempt,
         max_attempts: detail.max_attempts,
@@ -169,7 +180,7 @@ fn verdict_of(
         lease: row.lease.state,
         unknown_by: detail.unknown_by,
         ended_by: detail.ended_by,
-        done_on_record: done,
+        done_on_record,
         open_incident: row.open_incident,
         external_reference: row.external_reference.as_deref(),
         reconcile_tries: detail.reconcile_tries,

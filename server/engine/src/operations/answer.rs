@@ -1,22 +1,9 @@
 //! The stored answer, replayed byte for byte (D06).
 
-use crate::store::operation::Operation;
+use crate::store::{answer::StoredAnswer, operation::Operation};
 
 /// The most of an answer that is stored; cut beyond and marked.
-pub(crate) const MAX_ANSWER_BYTES: usize = 1024 * 1024;
-
-/// An answer as a client gets it on every repeat.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct StoredAnswer {
-    /// HTTP status, 100 to 599.
-    pub status: u16,
-    /// Media type.
-    pub content_type: String,
-    /// Body bytes.
-    pub body: Vec<u8>,
-    /// Whether the body was cut at a mebibyte.
-    pub cut: bool,
-}
+const MAX_ANSWER_BYTES: usize = 1024 * 1024;
 
 impl StoredAnswer {
     /// Cuts the body at the limit and says so.

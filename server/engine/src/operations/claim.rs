@@ -16,10 +16,7 @@ use crate::{
     caller::ServiceCaller,
     database::Tx,
     error::EngineError,
-    store::{
-        Target, lease,
-        operation::{self, Change},
-    },
+    store::{Target, answer, due, lease, operation::Change},
 };
 
 /// The most that one call hands out.
@@ -98,10 +95,10 @@ pub(crate) async fn claim_for(
     actor: &Actor,
 ) -> Result<Vec<ClaimedWork>, EngineError> {
     let max = max.clamp(1, MAX_CLAIM);
-    let mut ids = operation::due_for_retry(tx, tenant, kinds, max).await?;
+    let mut ids = due::due_for_retry(tx, tenant, kinds, max).await?;
     let left = max - i64::try_from(ids.len()).unwrap_or(max);
     if left > 0 {
-        ids.extend(operation::claimable(tx, tenant, kinds, left).await?);
+        ids.extend(due::claimable(tx, tenant, kinds, left).await?);
     }
     let mut work = Vec::with_capacity(ids.len());
     let mut events = Vec::new();
@@ -128,7 +125,7 @@ pub(crate) async fn claim_for(
         let lease_ms =
             lease_ms.unwrap_or(kind.lease_ms).clamp(kind.call_deadline_ms + 1, kind.lease_ms);
         let lease_until = lease::grant(tx, target, row.fence, &actor.name, lease_ms).await?;
-        let payload = operation::payload(tx, target).await?.unwrap_or_default();
+        let payload = answer::payload(tx, target).await?.unwrap_or_default();
         work.push(ClaimedWork {
             id,
             operation: row.operation,

@@ -2,7 +2,13 @@
 //! D38, D39).
 
 use super::{lock_with_kind, retrying};
-use crate::{Engine, actor::Actor, background::Report, error::EngineError, store::operation};
+use crate::{
+    Engine,
+    actor::Actor,
+    error::EngineError,
+    report::Report,
+    store::{answer, due},
+};
 
 /// Rows of one run.
 const BATCH: i64 = 100;
@@ -16,7 +22,7 @@ impl Engine {
         let engine = self.clone();
         Self::detached(async move {
             let mut db = engine.pools.engine().acquire().await?;
-            let due = operation::due_for_expiry(&mut db, BATCH).await?;
+            let due = due::due_for_expiry(&mut db, BATCH).await?;
             drop(db);
             let mut handled = 0;
             for target in due {
@@ -24,7 +30,7 @@ impl Engine {
                     let mut tx = engine.pools.begin_engine().await?;
                     let (row, _) = lock_with_kind(&mut tx, target).await?;
                     let janitor = Actor::new("janitor", &engine.settings.worker_name);
-                    let expired = operation::tombstone(&mut tx, &row, &janitor).await?;
+                    let expired = answer::tombstone(&mut tx, &row, &janitor).await?;
                     tx.commit().await?;
                     Ok(expired)
                 })

@@ -10,7 +10,6 @@ use domain::{
 use serde_json::json;
 
 use super::{
-    answer::StoredAnswer,
     guards::differs,
     lock_with_kind,
     moves::{Moves, after, jittered_backoff_ms},
@@ -23,7 +22,9 @@ use crate::{
     database::Tx,
     error::EngineError,
     store::{
-        Target, event,
+        Target,
+        answer::StoredAnswer,
+        event,
         evidence::{self, NewEvidence},
         kind::KindPolicy,
         operation::{Change, Operation},

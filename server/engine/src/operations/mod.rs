@@ -12,14 +12,11 @@ mod payload;
 mod reserve;
 mod view;
 
-pub use answer::StoredAnswer;
 pub use claim::ClaimedWork;
 pub use finish::{Finish, FinishOutcome, Finished, NewEvent};
 pub use hold::{Beat, Started};
 pub use reserve::{Admission, Reserve};
-pub use view::ServiceView;
 
-pub(crate) use answer::MAX_ANSWER_BYTES;
 pub(crate) use claim::claim_for;
 pub(crate) use finish::{Said, finish_in, keep_evidence};
 pub(crate) use guards::differs;

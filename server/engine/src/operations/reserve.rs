@@ -14,7 +14,6 @@ use domain::{
 use uuid::Uuid;
 
 use super::{
-    answer::StoredAnswer,
     classify::{Class, classify, is_proven_failure},
     moves::Moves,
     payload, retrying,
@@ -25,7 +24,8 @@ use crate::{
     database::Tx,
     error::EngineError,
     store::{
-        Target,
+        Target, answer,
+        answer::StoredAnswer,
         conflict::{self, Conflict},
         evidence, incident, kind,
         kind::KindPolicy,
@@ -321,15 +321,15 @@ async fn admit_repeat(
             external_reference: row.external_reference,
         },
         Class::Succeeded => {
-            let answer = operation::answer(tx, row.target).await?;
+            let stored = answer::find(tx, row.target).await?;
             Admission::Replayed {
                 id,
-                answer: answer.unwrap_or_else(|| StoredAnswer::of_success(&row)),
+                answer: stored.unwrap_or_else(|| StoredAnswer::of_success(&row)),
             }
         }
         Class::FailedTerminal => Admission::FailedTerminal {
             id,
-            answer: operation::answer(tx, row.target).await?,
+            answer: answer::find(tx, row.target).await?,
             safe_new_key: is_proven_failure(row.ended_by)
                 && !incident::any_open(tx, row.target).await?
                 && !evidence::any_done(tx, row.target).await?,

@@ -11,10 +11,12 @@ use reqwest::{Client, Response, StatusCode, Url};
 
 use super::{Call, CallResult, Question};
 use crate::{
-    error::EngineError,
-    operations::{FinishOutcome, MAX_ANSWER_BYTES, StoredAnswer},
-    settings::ProviderEndpoint,
+    error::EngineError, operations::FinishOutcome, settings::ProviderEndpoint,
+    store::answer::StoredAnswer,
 };
+
+/// The most of an answer that is read to understand it; what is stored of it is less.
+const MAX_READ_BYTES: usize = 8 * 1024 * 1024;
 
 /// One resource of a provider.
 pub(crate) struct HttpProvider {
@@ -130,7 +132,7 @@ fn body(call: &Call<'_>) -> Vec<u8> {
     }
 }
 
-/// Reads an answer up to the bound of what is stored; `None` where the connection broke before its
+/// Reads an answer up to a bound; `None` where the connection broke before its
 /// end.
 async fn read(mut response: Response) -> Option<StoredAnswer> {
     let status = response.status().as_u16();
@@ -143,7 +145,7 @@ async fn read(mut response: Response) -> Option<StoredAnswer> {
     let mut body = Vec::new();
     let mut cut = false;
     while let Some(chunk) = response.chunk().await.ok()? {
-        let room = MAX_ANSWER_BYTES - body.len();
+        let room = MAX_READ_BYTES - body.len();
         if chunk.len() > room {
             body.extend_from_slice(&chunk[..room]);
             cut = true;

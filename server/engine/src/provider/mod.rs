@@ -10,7 +10,7 @@ use std::{collections::HashMap, sync::Arc, time::Duration};
 
 use domain::{money::Money, reconciliation::ProviderAnswer};
 
-use crate::{error::EngineError, operations::StoredAnswer, settings::Settings};
+use crate::{error::EngineError, settings::Settings, store::answer::StoredAnswer};
 
 /// A call of an effect.
 pub(crate) struct Call<'a> {

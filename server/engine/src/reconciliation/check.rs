@@ -10,17 +10,17 @@ use serde_json::json;
 use crate::{
     Engine,
     actor::Actor,
-    background::Report,
     database::Tx,
     error::EngineError,
     operations::{Moves, differs, jittered_backoff_ms, lock_with_kind, retrying},
     provider::Question,
+    report::Report,
     store::{
-        Target, evidence,
+        Target, due, evidence,
         evidence::NewEvidence,
         kind::KindPolicy,
         lease,
-        operation::{self, Change, Operation},
+        operation::{Change, Operation},
     },
 };
 
@@ -40,7 +40,7 @@ impl Engine {
         let engine = self.clone();
         Self::detached(async move {
             let mut db = engine.pools.engine().acquire().await?;
-            let due = operation::due_for_reconcile(&mut db, BATCH).await?;
+            let due = due::due_for_reconcile(&mut db, BATCH).await?;
             drop(db);
             let mut handled = 0;
             for target in due {

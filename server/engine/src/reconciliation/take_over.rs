@@ -6,9 +6,9 @@ use domain::operation::{Event, Status};
 use crate::{
     Engine,
     actor::Actor,
-    background::Report,
     error::EngineError,
     operations::{Moves, lock_with_kind, retrying},
+    report::Report,
     store::{Target, lease, operation::Change},
 };
 

@@ -1,7 +1,12 @@
 //! What a page shows of one operation beyond its list row.
 
 use chrono::{DateTime, Utc};
-use domain::operation::Event;
+use domain::{
+    ids::OperationId,
+    money::Money,
+    operation::{Event, Status},
+};
+use serde::Serialize;
 use sqlx::PgConnection;
 
 use super::{Target, word};
@@ -100,6 +105,38 @@ pub async fn find(
     }))
 }
 
+/// An operation without its contents.
+#[derive(Clone, Debug, Serialize)]
+pub struct ServiceView {
+    /// Its id.
+    pub id: OperationId,
+    /// The kind's name.
+    pub operation: String,
+    /// The client's key.
+    pub key: String,
+    /// Where it stands.
+    pub status: Status,
+    /// Moves with all that a person can see.
+    pub version: i64,
+    /// Calls begun.
+    pub attempt: i32,
+    /// Whether a person must decide.
+    pub needs_manual: bool,
+    /// The provider's reference.
+    pub external_reference: Option<String>,
+    /// Amount at stake.
+    #[serde(flatten)]
+    pub amount: Option<Money>,
+    /// When it was reserved.
+    pub created_at: DateTime<Utc>,
+    /// When it last moved.
+    pub updated_at: DateTime<Utc>,
+    /// When it became final.
+    pub completed_at: Option<DateTime<Utc>>,
+    /// When its contents were removed.
+    pub tombstoned_at: Option<DateTime<Utc>>,
+}
+
 /// What a service sees of its operation.
 ///
 /// # Errors
@@ -107,7 +144,7 @@ pub async fn find(
 pub async fn for_service(
     db: &mut PgConnection,
     target: Target,
-) -> Result<Option<crate::operations::ServiceView>, EngineError> {
+) -> Result<Option<ServiceView>, EngineError> {
     let row = sqlx::query!(
         "select operation, key, status, version, attempt, needs_manual, external_reference, amount_minor, currency,
            created_at, updated_at, completed_at, tombstoned_at
@@ -118,7 +155,7 @@ pub async fn for_service(
     .fetch_optional(db)
     .await?;
     let Some(row) = row else { return Ok(None) };
-    Ok(Some(crate::operations::ServiceView {
+    Ok(Some(ServiceView {
         id: target.id,
         operation: row.operation,
         key: row.key,

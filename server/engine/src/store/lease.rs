@@ -159,7 +159,7 @@ pub async fn lapsed_calls(db: &mut PgConnection, max: i64) -> Result<Vec<Target>
     let rows = sqlx::query!(
         "select l.tenant_id, l.operation_id from leases l
          join operations o on o.tenant_id = l.tenant_id and o.id = l.operation_id
-         where l.lease_until < onceover_now() and o.status = 'executing'
+         where l.lease_until < (select onceover_now()) and o.status = 'executing'
          order by l.lease_until limit $1",
         max,
     )

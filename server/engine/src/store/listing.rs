@@ -139,7 +139,17 @@ pub async fn ids(
         None => {}
     }
     let ids = match n.lead() {
-        Lead::Found => both_ways!(db, n, backwards, "operations o", "o.id = any($9)", ""),
+        Lead::Found => both_ways!(
+            db,
+            n,
+            backwards,
+            // Lateral with a limit: one look-up per id found, never a scan that a long list of ids
+            // makes look cheap.
+            "unnest($9::uuid[]) as f(id) cross join lateral
+               (select * from operations p where p.tenant_id = $1 and p.id = f.id limit 1) o",
+            "true",
+            ""
+        ),
         Lead::Manual => both_ways!(db, n, backwards, "operations o", "o.needs_manual", ""),
         Lead::Conflict => both_ways!(
             db,
@@ -226,7 +236,8 @@ pub async fn search(
     Ok((ids, more))
 }
 
-/// The rows of these ids, newest first.
+/// The rows of these ids, newest first. Flags come from lateral joins with a limit: an `exists`
+/// would be hashed over the whole table.
 ///
 /// # Errors
 /// The database's, or [`EngineError::Unreadable`].
@@ -243,13 +254,14 @@ pub async fn rows(
           o.amount_minor, o.currency, o.external_reference, o.needs_manual, o.created_at, o.updated_at,
           l.owner as "owner?", l.granted_at as "granted_at?", l.beat_at as "beat_at?",
           l.lease_until as "lease_until?", t.name as "taken_by?",
-          exists (select from payload_conflicts c
-            where c.tenant_id = o.tenant_id and c.operation_id = o.id) as "conflict!",
-          exists (select from incidents i
-            where i.tenant_id = o.tenant_id and i.operation_id = o.id and i.closed_at is null) as "incident!"
+          c.yes is not null as "conflict!", i.yes is not null as "incident!"
         from operations o
         left join leases l on l.tenant_id = o.tenant_id and l.operation_id = o.id
         left join operation_takes t on t.tenant_id = o.tenant_id and t.operation_id = o.id
+        left join lateral (select true as yes from payload_conflicts c
+          where c.tenant_id = o.tenant_id and c.operation_id = o.id limit 1) c on true
+        left join lateral (select true as yes from incidents i
+          where i.tenant_id = o.tenant_id and i.operation_id = o.id and i.closed_at is null limit 1) i on true
         where o.tenant_id = $1 and o.id = any($2) and not o.console
         order by o.id desc
         "#,
@@ -373,7 +385,7 @@ pub async fn waiting_leases(
         max,
         r#"select o.id, l.lease_until as "since!", o.amount_minor, o.currency
            from leases l join operations o on o.tenant_id = l.tenant_id and o.id = l.operation_id
-           where l.tenant_id = $1 and l.lease_until < onceover_now() and o.status in ('reserved', 'executing')
+           where l.tenant_id = $1 and l.lease_until < (select onceover_now()) and o.status in ('reserved', 'executing')
            order by l.lease_until limit $2"#
     ))
 }
@@ -412,7 +424,7 @@ pub async fn waiting_conflicts(
         max,
         r#"select o.id, min(c.last_at) as "since!", o.amount_minor, o.currency
            from (select operation_id, last_at from payload_conflicts
-             where tenant_id = $1 and last_at > onceover_now() - interval '7 days'
+             where tenant_id = $1 and last_at > (select onceover_now()) - interval '7 days'
              order by last_at limit $2) c
            join operations o on o.tenant_id = $1 and o.id = c.operation_id
            group by o.tenant_id, o.id order by 2"#

@@ -1,9 +1,11 @@
 //! All SQL there is, one file per table. Every statement names its tenant first, unless it is a
 //! sweep over all of them.
 
+pub mod answer;
 pub mod audit;
 pub mod conflict;
 pub mod detail;
+pub mod due;
 pub mod event;
 pub mod evidence;
 pub mod incident;

@@ -8,5 +8,6 @@ mod fixture;
 mod life;
 mod lists;
 mod moves;
+mod plans;
 mod reserve;
 mod tenants;

@@ -1,0 +1,106 @@
+//! Which operations are due for what, as sweeps over bounded batches ask.
+
+use domain::ids::{OperationId, TenantId};
+use sqlx::PgConnection;
+
+use super::Target;
+use crate::error::EngineError;
+
+// In sweeps the clock stands in a sub-select: read once, its value can bound an index scan; the
+// volatile call itself could not, and each sweep would read past all rows that are not due.
+
+/// Up to `max` operations that a worker may take: reserved and unheld, oldest first, locked and
+/// skipping what others look at.
+///
+/// # Errors
+/// The database's.
+pub async fn claimable(
+    db: &mut PgConnection,
+    tenant: TenantId,
+    kinds: &[String],
+    max: i64,
+) -> Result<Vec<OperationId>, EngineError> {
+    let ids = sqlx::query_scalar!(
+        "select o.id from operations o
+         where o.tenant_id = $1 and o.operation = any($2) and o.status = 'reserved'
+           and not exists (select from leases l
+             where l.tenant_id = o.tenant_id and l.operation_id = o.id and l.lease_until >= (select onceover_now()))
+         order by o.id limit $3 for update of o skip locked",
+        tenant.uuid(),
+        kinds,
+        max,
+    )
+    .fetch_all(db)
+    .await?;
+    Ok(ids.into_iter().map(OperationId::new).collect())
+}
+
+/// Up to `max` failed operations of these kinds whose next attempt is due (O13).
+///
+/// # Errors
+/// The database's.
+pub async fn due_for_retry(
+    db: &mut PgConnection,
+    tenant: TenantId,
+    kinds: &[String],
+    max: i64,
+) -> Result<Vec<OperationId>, EngineError> {
+    let ids = sqlx::query_scalar!(
+        "select id from operations
+         where tenant_id = $1 and operation = any($2) and status = 'failed_retryable'
+           and next_at <= (select onceover_now()) and attempt < max_attempts
+         order by next_at limit $3 for update skip locked",
+        tenant.uuid(),
+        kinds,
+        max,
+    )
+    .fetch_all(db)
+    .await?;
+    Ok(ids.into_iter().map(OperationId::new).collect())
+}
+
+/// Up to `max` unknown operations of all tenants whose turn it is (O15).
+///
+/// # Errors
+/// The database's.
+pub async fn due_for_reconcile(
+    db: &mut PgConnection,
+    max: i64,
+) -> Result<Vec<Target>, EngineError> {
+    let rows = sqlx::query!(
+        "select tenant_id, id from operations
+         where status = 'unknown' and not needs_manual and next_reconcile_at <= (select onceover_now())
+         order by next_reconcile_at limit $1",
+        max,
+    )
+    .fetch_all(db)
+    .await?;
+    Ok(rows
+        .into_iter()
+        .map(|row| Target { tenant: TenantId::new(row.tenant_id), id: OperationId::new(row.id) })
+        .collect())
+}
+
+/// Up to `max` final operations whose retention is over and that nothing points at (O27).
+///
+/// # Errors
+/// The database's.
+pub async fn due_for_expiry(db: &mut PgConnection, max: i64) -> Result<Vec<Target>, EngineError> {
+    let rows = sqlx::query!(
+        "select o.tenant_id, o.id from operations o
+         where o.tombstoned_at is null and o.expires_at < (select onceover_now())
+           and not exists (select from incidents i
+             where i.tenant_id = o.tenant_id and i.operation_id = o.id and i.closed_at is null)
+           and not exists (select from outbox b
+             where b.tenant_id = o.tenant_id and b.operation_id = o.id
+               and b.status not in ('published', 'skipped'))
+         order by o.expires_at limit $1",
+        max,
+    )
+    .fetch_all(db)
+    .await?;
+    Ok(rows
+        .into_iter()
+        .map(|row| Target { tenant: TenantId::new(row.tenant_id), id: OperationId::new(row.id) })
+        .collect())
+}
