@@ -1,0 +1,130 @@
+//! Signing in and out, and the tenant that a session stands in.
+//!
+//! Every sign-in gets a new token and ends the session that the browser came with (T09). What is
+//! said about a refused sign-in is the same for a wrong password and for no such account (T15).
+
+use axum::{
+    Extension,
+    extract::{Form, Request, State, rejection::FormRejection},
+    http::{HeaderMap, HeaderName, HeaderValue, Method, StatusCode, header},
+    response::{IntoResponse, Response},
+};
+use domain::problem::Code;
+use engine::EngineError;
+use serde::Deserialize;
+
+use super::session::{self, SessionToken};
+use crate::{
+    context,
+    refusal::Refused,
+    router::AppState,
+    security::{location, nonce::Nonce, request::RequestId},
+};
+
+/// The sign-in form.
+#[derive(Deserialize)]
+pub struct SignIn {
+    email: String,
+    password: String,
+    #[serde(default)]
+    next: String,
+}
+
+/// `POST /sign-in`.
+pub async fn sign_in(
+    State(state): State<AppState>,
+    Extension(request_id): Extension<RequestId>,
+    Extension(nonce): Extension<Nonce>,
+    headers: HeaderMap,
+    form: Result<Form<SignIn>, FormRejection>,
+) -> Response {
+    let Ok(Form(form)) = form else {
+        return Refused::code(Code::RequestInvalid)
+            .detail("The form has the fields email and password.")
+            .into_response();
+    };
+    match check(&state, &form, request_id.as_str()).await {
+        Ok(token) => {
+            if let Some(old) = SessionToken::of(&headers) {
+                // Best effort: the new session stands either way, and the old one runs out.
+                if let Err(error) = state.engine.sign_out(old.as_str()).await {
+                    tracing::warn!(%error, "the former session was not ended");
+                }
+            }
+            let mut response = location::see_other(&form.next);
+            response.headers_mut().append(header::SET_COOKIE, session::begin(&token));
+            response
+        }
+        Err(error) => match error.refusal().code {
+            Code::SignInFailed => {
+                location::see_other(&location::sign_in(&form.next, Some(Code::SignInFailed.as_str())))
+            }
+            Code::TooManyAttempts => too_many(&state, nonce, &headers, &form.next).await,
+            _ => Refused::from(error).into_response(),
+        },
+    }
+}
+
+async fn check(state: &AppState, form: &SignIn, request_id: &str) -> Result<String, EngineError> {
+    let attempt = state.engine.begin_sign_in(form.email.trim()).await?;
+    let fits = state.passwords.verify(&form.password, attempt.password_hash()).await;
+    let session = state.engine.finish_sign_in(attempt, fits, request_id).await?;
+    Ok(session.token)
+}
+
+/// The sign-in page itself under 429, so that programs see the status and people the page.
+async fn too_many(state: &AppState, nonce: Nonce, headers: &HeaderMap, next: &str) -> Response {
+    let page = location::sign_in(next, Some(Code::TooManyAttempts.as_str()));
+    let mut request = Request::new(axum::body::Body::empty());
+    *request.method_mut() = Method::GET;
+    *request.uri_mut() = page.parse().expect("a place made of escaped parts is a URI");
+    for name in [header::ACCEPT, header::COOKIE] {
+        if let Some(value) = headers.get(&name) {
+            request.headers_mut().insert(name, value.clone());
+        }
+    }
+    request.extensions_mut().insert(nonce);
+    let mut response = context::render_page(state, request).await;
+    *response.status_mut() = StatusCode::TOO_MANY_REQUESTS;
+    response
+}
+
+/// `POST /sign-out`.
+pub async fn sign_out(State(state): State<AppState>, token: Option<Extension<SessionToken>>) -> Response {
+    if let Some(Extension(token)) = token
+        && let Err(error) = state.engine.sign_out(token.as_str()).await
+    {
+        return Refused::from(error).into_response();
+    }
+    let mut response = location::see_other("/sign-in");
+    let headers = response.headers_mut();
+    headers.append(header::SET_COOKIE, session::end());
+    headers.insert(
+        HeaderName::from_static("clear-site-data"),
+        HeaderValue::from_static("\"cache\", \"storage\""),
+    );
+    response
+}
+
+/// The tenant switcher's form.
+#[derive(Deserialize)]
+pub struct SwitchTenant {
+    tenant: String,
+    #[serde(default)]
+    return_to: String,
+}
+
+/// `POST /session/tenant`.
+pub async fn switch_tenant(
+    State(state): State<AppState>,
+    Extension(token): Extension<SessionToken>,
+    form: Result<Form<SwitchTenant>, FormRejection>,
+) -> Response {
+    let Ok(Form(form)) = form else {
+        return Refused::code(Code::RequestInvalid).field("tenant").into_response();
+    };
+    match state.engine.switch_tenant(token.as_str(), &form.tenant).await {
+        Ok(()) => location::see_other(&form.return_to),
+        Err(error) => Refused::from(error).into_response(),
+    }
+}

@@ -1,0 +1,107 @@
+//! The demo's operation kinds, and where the fake providers take their effects.
+//!
+//! Times are short, so that a person can watch a lease run out; the policies are those of careful
+//! production: payments and mails are never sent again on a guess.
+
+use engine::{ProviderEndpoint, store::kind::KindPolicy};
+use sandbox::EffectKind;
+
+/// The provider whose webhooks the demo takes.
+pub(super) const PAYMENTS: &str = "payments";
+
+const DAY_MS: i64 = 24 * 60 * 60 * 1_000;
+
+/// The name of the endpoint that a kind's provider answers at.
+const fn endpoint(kind: EffectKind) -> &'static str {
+    match kind {
+        EffectKind::Charge => "payments.charges",
+        EffectKind::Refund => "payments.refunds",
+        EffectKind::Mail => "mail.messages",
+        EffectKind::Publication => "publications",
+        EffectKind::Draft => "drafts",
+    }
+}
+
+/// The endpoints of the fake providers at `url`.
+pub(super) fn endpoints(url: &str) -> Vec<ProviderEndpoint> {
+    EffectKind::ALL
+        .into_iter()
+        .map(|kind| ProviderEndpoint { name: endpoint(kind).to_owned(), url: format!("{url}{}", kind.path()) })
+        .collect()
+}
+
+/// Every kind of the demo.
+pub(super) fn all() -> Vec<KindPolicy> {
+    EffectKind::ALL.into_iter().map(policy).collect()
+}
+
+fn policy(kind: EffectKind) -> KindPolicy {
+    let base = base(kind);
+    match kind {
+        EffectKind::Charge => KindPolicy {
+            search_pointers: pointers(&["/invoice_id"]),
+            masked_pointers: pointers(&["/customer_id"]),
+            reference_url: Some("https://payments.example/charges/{reference}".into()),
+            ..base
+        },
+        EffectKind::Refund => KindPolicy {
+            search_pointers: pointers(&["/invoice_id", "/charge_reference"]),
+            reference_url: Some("https://payments.example/refunds/{reference}".into()),
+            ..base
+        },
+        EffectKind::Mail => KindPolicy {
+            search_pointers: pointers(&["/campaign_id", "/recipient_id"]),
+            retention_ms: Some(90 * DAY_MS),
+            ..base
+        },
+        // Strongly consistent, and it remembers keys: here a machine may find out by itself.
+        EffectKind::Publication => KindPolicy {
+            search_pointers: pointers(&["/document_id"]),
+            absent_is_proof: true,
+            honours_keys: true,
+            key_ttl_ms: Some(DAY_MS),
+            ..base
+        },
+        EffectKind::Draft => KindPolicy {
+            search_pointers: pointers(&["/draft_id"]),
+            irreversible: false,
+            harmless_reason: Some("a second draft replaces nothing and reaches nobody".into()),
+            lookup: false,
+            retention_ms: Some(30 * DAY_MS),
+            ..base
+        },
+    }
+}
+
+fn base(kind: EffectKind) -> KindPolicy {
+    let money = kind.moves_money();
+    KindPolicy {
+        name: kind.operation().to_owned(),
+        irreversible: true,
+        harmless_reason: None,
+        money,
+        amount_pointer: money.then(|| "/amount_minor".to_owned()),
+        currency_pointer: money.then(|| "/currency".to_owned()),
+        provider: Some(endpoint(kind).to_owned()),
+        lookup: true,
+        absent_is_proof: false,
+        honours_keys: false,
+        key_ttl_ms: None,
+        call_deadline_ms: 5_000,
+        lease_ms: 10_000,
+        settle_window_ms: 10_000,
+        max_attempts: 5,
+        max_claims: 10,
+        max_reconcile_tries: 6,
+        backoff_ms: 2_000,
+        retention_ms: None,
+        approval_threshold_minor: money.then_some(100_000),
+        masked_pointers: Vec::new(),
+        search_pointers: Vec::new(),
+        reference_url: None,
+    }
+}
+
+fn pointers(pointers: &[&str]) -> Vec<String> {
+    pointers.iter().map(|pointer| (*pointer).to_owned()).collect()
+}

@@ -1,0 +1,171 @@
+//! `demo`: everything on this machine, with sample data, by one command.
+//!
+//! A private PostgreSQL, the fake providers as a process of their own, console and workers in this
+//! process, and two sample services per tenant. Whatever way it ends, nothing of it stays behind
+//! but the data in its folder, from which the next start goes on.
+
+mod accounts;
+mod child;
+mod first_page;
+mod kinds;
+mod kept;
+
+use std::time::Duration;
+
+use cluster::{Cluster, Options};
+use engine::{Engine, identity::Admin};
+use sandbox::{
+    client::{Api, ProviderControl},
+    services, story,
+};
+use tokio::{net::TcpListener, sync::watch};
+
+use super::{Failure, block_on, serve};
+use crate::{
+    config::{Config, Secret},
+    refusal::chain,
+    shutdown, telemetry,
+};
+use child::Providers;
+use kept::Kept;
+
+/// Pause between two steps of one sample service: low enough to read along.
+const TRAFFIC_EVERY: Duration = Duration::from_secs(5);
+
+/// `onceover demo`.
+///
+/// # Errors
+/// [`Failure`] where the address is taken, or a part does not start.
+pub fn run(config: &Config) -> Result<(), Failure> {
+    std::fs::create_dir_all(&config.data)
+        .map_err(|error| Failure::doing(&format!("cannot make {}", config.data.display()), &error))?;
+    let log = config.data.join("onceover.log");
+    telemetry::start_in_file(&config.log, &log)
+        .map_err(|error| Failure::doing(&format!("cannot write {}", log.display()), &error))?;
+    // Before anything is started: a taken port should cost nothing.
+    let listener = std::net::TcpListener::bind(config.addr).map_err(|error| serve::not_bound(config.addr, &error))?;
+
+    let mut config = config.clone();
+    let cluster = match config.database_url {
+        Some(_) => None,
+        None => Some(private_database(&mut config)?),
+    };
+    let done = block_on(on(config, listener));
+    let stopped = cluster.map_or(Ok(()), Cluster::stop);
+    done?;
+    stopped.map_err(|error| Failure::doing("the private PostgreSQL did not stop", &error))
+}
+
+fn private_database(config: &mut Config) -> Result<Cluster, Failure> {
+    let cluster = Cluster::start(&config.data.join("postgres"), Options::default())
+        .map_err(|error| Failure::doing("no private PostgreSQL", &error))?;
+    for note in cluster.notes() {
+        println!("note: {note}");
+    }
+    config.database_url = Some(Secret::new(cluster.url("postgres")));
+    config.migrate_url.clone_from(&config.database_url);
+    Ok(cluster)
+}
+
+/// Everything that runs while the database does.
+async fn on(mut config: Config, listener: std::net::TcpListener) -> Result<(), Failure> {
+    let mut stop = shutdown::on_signal().map_err(|error| Failure::doing("cannot listen for signals", &error))?;
+    let listener = from_std(listener)?;
+    let bound = listener.local_addr().map_err(|error| Failure::doing("cannot listen", &error))?;
+    let url = config.public_url(bound);
+
+    let mut kept = Kept::open(&config.data)?;
+    let password = config.demo_password.clone().unwrap_or_else(|| kept.password());
+    config.search_secret = Some(config.search_secret.take().unwrap_or_else(|| kept.search_secret()));
+    let webhook_secret = kept.webhook_secret();
+    let webhook = format!("{url}/api/v1/webhooks/{}/{}", story::MARKED_TENANT, kinds::PAYMENTS);
+    let providers =
+        Providers::start(&config.data.join("sandbox"), config.demo_seed, &webhook, webhook_secret.expose()).await?;
+    config.providers = kinds::endpoints(providers.url());
+    config.webhook_secrets = vec![(kinds::PAYMENTS.to_owned(), webhook_secret)];
+
+    let owner = config.migrate_url.clone().unwrap_or_else(|| Secret::new(String::new()));
+    Engine::migrate(owner.expose()).await?;
+    let engine = Engine::connect(config.engine()?).await?;
+    let mut admin = Admin::connect(owner.expose()).await?;
+    let tokens = accounts::prepare(&mut admin, &engine, &mut kept, &password).await?;
+    drop(admin);
+
+    // The services stop before the console that they call, and the console before the providers.
+    let (quit, server_stop) = watch::channel(false);
+    let console = tokio::spawn({
+        let (config, engine) = (config.clone(), engine.clone());
+        async move { serve::serve_on(&config, engine, listener, true, server_stop).await }
+    });
+    first_page::opens(bound).await?;
+    let demo = kept::Demo {
+        url: url.clone(),
+        database_url: config.database()?.expose().to_owned(),
+        password: password.expose().to_owned(),
+        staff_tokens: tokens.staff,
+        service_tokens: tokens.services,
+        sandbox_url: providers.url().to_owned(),
+    };
+    kept.write_demo(&demo)?;
+
+    tokio::select! {
+        told = tell_story(&config, &demo, &mut kept) => {
+            if let Err(error) = told {
+                tracing::error!(error, "the story was not told to its end; the next start goes on with it");
+                println!("note: not all sample data is there: {error}");
+            }
+        }
+        () = shutdown::stopped(&mut stop) => {}
+    }
+    let services = tokio::spawn(traffic(config.clone(), demo.clone(), stop.clone()));
+    if !*stop.borrow() {
+        accounts::print(&demo, &config.data);
+        println!("ready: {url}");
+    }
+    shutdown::stopped(&mut stop).await;
+    println!("stopping");
+
+    if let Err(error) = services.await {
+        tracing::error!(%error, "the sample services ended early");
+    }
+    quit.send_replace(true);
+    let served = console.await.map_err(|error| Failure::doing("the console ended early", &error));
+    providers.stop().await;
+    served?
+}
+
+fn from_std(listener: std::net::TcpListener) -> Result<TcpListener, Failure> {
+    listener
+        .set_nonblocking(true)
+        .and_then(|()| TcpListener::from_std(listener))
+        .map_err(|error| Failure::doing("cannot listen", &error))
+}
+
+/// The sample services; their troubles never end the demo.
+async fn traffic(config: Config, demo: kept::Demo, stop: watch::Receiver<bool>) {
+    let mut services = services::Config::new(
+        demo.url,
+        demo.sandbox_url,
+        demo.service_tokens,
+        config.demo_seed,
+        config.data.join("services"),
+    );
+    services.every = TRAFFIC_EVERY;
+    if let Err(error) = services::run(services, stop).await {
+        tracing::error!(error = chain(&error), "the sample services did not start");
+    }
+}
+
+/// One of every kind of trouble, once: what the first page shows.
+async fn tell_story(config: &Config, demo: &kept::Demo, kept: &mut Kept) -> Result<(), String> {
+    if kept.story_told() {
+        return Ok(());
+    }
+    let api = Api::new(&demo.url, demo.service_tokens.clone()).map_err(|error| chain(&error))?;
+    let control = ProviderControl::new(&demo.sandbox_url).map_err(|error| chain(&error))?;
+    let report = story::play(&api, &control, config.demo_seed).await.map_err(|error| chain(&error))?;
+    for surprise in &report.surprises {
+        tracing::warn!(surprise, "the story went otherwise than planned");
+    }
+    kept.set_story_told().map_err(|failure| failure.sentences().join(" "))
+}

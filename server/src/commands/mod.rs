@@ -1,0 +1,105 @@
+//! What each command does; `main` turns a failure into sentences and an exit code.
+
+pub mod demo;
+pub mod doctor;
+pub mod sandbox;
+pub mod serve;
+pub mod staff;
+pub mod token;
+
+use std::{error::Error, fmt::Display, future::Future};
+
+use engine::{EngineError, identity::Admin};
+
+use crate::{
+    cli::{Arguments, Command},
+    config::{Config, ConfigError, Secret},
+    refusal::chain,
+    telemetry,
+};
+
+/// Why a command failed: sentences for the person at the terminal.
+#[derive(Debug)]
+pub struct Failure(Vec<String>);
+
+impl Failure {
+    /// One sentence.
+    #[must_use]
+    pub fn new(sentence: impl Display) -> Self {
+        Self(vec![sentence.to_string()])
+    }
+
+    /// Several, one per fault.
+    #[must_use]
+    pub const fn all(sentences: Vec<String>) -> Self {
+        Self(sentences)
+    }
+
+    /// What went wrong while doing something.
+    #[must_use]
+    pub fn doing(what: &str, error: &(dyn Error + 'static)) -> Self {
+        Self::new(format!("{what}: {}", chain(error)))
+    }
+
+    /// The sentences.
+    #[must_use]
+    pub fn sentences(&self) -> &[String] {
+        &self.0
+    }
+}
+
+impl From<ConfigError> for Failure {
+    fn from(error: ConfigError) -> Self {
+        Self::new(error)
+    }
+}
+
+impl From<EngineError> for Failure {
+    fn from(error: EngineError) -> Self {
+        match &error {
+            EngineError::Refused(refusal) => {
+                let detail = refusal.detail.clone().unwrap_or_default();
+                Self::new(format!("{} {detail}", refusal.code.title()).trim())
+            }
+            error => Self::new(chain(error)),
+        }
+    }
+}
+
+/// Runs a command to its end.
+///
+/// # Errors
+/// [`Failure`], with the sentences to print.
+pub fn run(arguments: Arguments) -> Result<(), Failure> {
+    let config = Config::load()?;
+    match arguments.command {
+        Command::Serve { no_workers } => logged(&config, serve::serve(&config, !no_workers)),
+        Command::Work => logged(&config, serve::work(&config)),
+        Command::Migrate => block_on(serve::migrate(&config)),
+        Command::Staff(command) => block_on(staff::run(&config, command)),
+        Command::Token(command) => block_on(token::run(&config, command)),
+        Command::Doctor => block_on(doctor::run(&config)),
+        Command::Sandbox(options) => logged(&config, sandbox::run(options)),
+        Command::Demo => demo::run(&config),
+    }
+}
+
+fn logged(config: &Config, work: impl Future<Output = Result<(), Failure>>) -> Result<(), Failure> {
+    telemetry::start(&config.log);
+    block_on(work)
+}
+
+fn block_on<T>(work: impl Future<Output = Result<T, Failure>>) -> Result<T, Failure> {
+    tokio::runtime::Builder::new_multi_thread()
+        .enable_all()
+        .build()
+        .map_err(|error| Failure::doing("cannot start threads", &error))?
+        .block_on(work)
+}
+
+/// A connection of the database's owner, for a command that administers.
+async fn administer(config: &Config) -> Result<Admin, Failure> {
+    config.database()?;
+    let url = config.migrate_url.as_ref().map(Secret::expose).unwrap_or_default();
+    Ok(Admin::connect(url).await?)
+}

@@ -1,0 +1,123 @@
+//! What a value must be before the program starts on it (T43).
+
+use std::net::IpAddr;
+
+use engine::ProviderEndpoint;
+use tracing_subscriber::EnvFilter;
+use url::Url;
+
+use super::{Config, ConfigError, Secret};
+use crate::auth::password;
+
+/// The shortest secret, in characters.
+const MIN_SECRET: usize = 32;
+/// Words that stand in examples, and so in the lists of whoever guesses.
+const KNOWN: [&str; 7] = ["changeme", "change_me", "change-me", "secret", "password", "example", "default"];
+
+pub(super) fn is_loopback(host: &str) -> bool {
+    let bare = host.trim_start_matches('[').trim_end_matches(']');
+    bare == "localhost" || bare.parse::<IpAddr>().is_ok_and(|ip| ip.is_loopback())
+}
+
+/// Refuses a secret that can be guessed; never repeats it.
+fn strong(key: &str, secret: &str) -> Result<(), ConfigError> {
+    let lower = secret.to_ascii_lowercase();
+    if KNOWN.iter().any(|word| lower.starts_with(word)) {
+        return Err(ConfigError::new(key, "holds a value from an example; make one of your own"));
+    }
+    if secret.chars().count() < MIN_SECRET {
+        return Err(ConfigError::new(key, format!("is too short: {MIN_SECRET} characters at least")));
+    }
+    let mut letters: Vec<char> = secret.chars().collect();
+    letters.sort_unstable();
+    letters.dedup();
+    if letters.len() < 8 {
+        return Err(ConfigError::new(key, "repeats too few characters to be a secret"));
+    }
+    Ok(())
+}
+
+pub(super) fn search_secret(secret: Option<Secret>) -> Result<Option<Secret>, ConfigError> {
+    if let Some(secret) = &secret {
+        strong("ONCEOVER_SEARCH_SECRET", secret.expose())?;
+    }
+    Ok(secret)
+}
+
+pub(super) fn webhook_secrets(pairs: Vec<(String, String)>) -> Result<Vec<(String, Secret)>, ConfigError> {
+    pairs
+        .into_iter()
+        .map(|(name, secret)| {
+            strong("ONCEOVER_WEBHOOK_SECRETS", &secret)?;
+            Ok((name, Secret::new(secret)))
+        })
+        .collect()
+}
+
+pub(super) fn demo_password(password: Option<Secret>) -> Result<Option<Secret>, ConfigError> {
+    if let Some(password) = &password {
+        password::check_strength(password.expose())
+            .map_err(|weak| ConfigError::new("ONCEOVER_DEMO_PASSWORD", format!("cannot be used: {weak}")))?;
+    }
+    Ok(password)
+}
+
+pub(super) fn providers(pairs: Vec<(String, String)>) -> Result<Vec<ProviderEndpoint>, ConfigError> {
+    pairs
+        .into_iter()
+        .map(|(name, url)| {
+            let good = Url::parse(&url).is_ok_and(|url| matches!(url.scheme(), "http" | "https") && url.has_host());
+            if good {
+                Ok(ProviderEndpoint { name, url })
+            } else {
+                Err(ConfigError::new("ONCEOVER_PROVIDERS", format!("names no http address for {name}")))
+            }
+        })
+        .collect()
+}
+
+pub(super) fn origin(text: &str) -> Result<Url, ConfigError> {
+    let wrong = || ConfigError::new("ONCEOVER_ORIGIN", "is an address such as https://console.example.com, without a path");
+    let url = Url::parse(text).map_err(|_| wrong())?;
+    let bare = matches!(url.scheme(), "http" | "https")
+        && url.has_host()
+        && url.path() == "/"
+        && url.query().is_none()
+        && url.fragment().is_none()
+        && url.username().is_empty()
+        && url.password().is_none();
+    if bare { Ok(url) } else { Err(wrong()) }
+}
+
+pub(super) fn log(directives: &str) -> Result<(), ConfigError> {
+    EnvFilter::try_new(directives)
+        .map(drop)
+        .map_err(|_| ConfigError::new("ONCEOVER_LOG", "is a filter such as info or onceover=debug,info"))
+}
+
+/// Sessions travel over TLS, or do not leave the machine.
+pub(super) fn transport(config: &Config) -> Result<(), ConfigError> {
+    if !config.addr.ip().is_loopback() && !config.trusted_proxy {
+        return Err(ConfigError::new(
+            "ONCEOVER_ADDR",
+            "is open to other machines over plain http; listen on 127.0.0.1, or put a proxy that ends TLS \
+             in front and set ONCEOVER_TRUSTED_PROXY=true",
+        ));
+    }
+    match &config.origin {
+        None if !config.addr.ip().is_loopback() => Err(ConfigError::new(
+            "ONCEOVER_ORIGIN",
+            "is not set; behind a proxy it is the https address that people open",
+        )),
+        Some(origin) if origin.scheme() == "http" && !origin.host_str().is_some_and(is_loopback) => {
+            Err(ConfigError::new("ONCEOVER_ORIGIN", "is plain http on another machine; sessions need https"))
+        }
+        _ => Ok(()),
+    }
+}
+
+/// The machine's name and this process's number: unique among those that run now.
+pub(super) fn worker_name() -> String {
+    let machine = rustix::system::uname().nodename().to_string_lossy().into_owned();
+    format!("{machine}-{}", std::process::id())
+}

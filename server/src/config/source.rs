@@ -1,0 +1,203 @@
+//! Where a setting comes from: the environment first, then the file; and the list of all keys.
+
+use std::str::FromStr;
+
+use super::Secret;
+
+/// What a key holds.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Kind {
+    /// One value.
+    Value,
+    /// One value that is never shown.
+    Secret,
+    /// Values, separated by commas; in the file an array.
+    List,
+    /// `name=value`, separated by commas; in the file a table.
+    Pairs,
+}
+
+/// One key.
+#[derive(Debug, Clone, Copy)]
+pub struct Key {
+    /// Its name in the environment. In the file: the same in lower case without `ONCEOVER_`.
+    pub name: &'static str,
+    /// What it holds.
+    pub kind: Kind,
+}
+
+const fn key(name: &'static str, kind: Kind) -> Key {
+    Key { name, kind }
+}
+
+/// Every key there is.
+pub const KEYS: &[Key] = &[
+    key("DATABASE_URL", Kind::Secret),
+    key("ONCEOVER_ADDR", Kind::Value),
+    key("ONCEOVER_CONFIG", Kind::Value),
+    key("ONCEOVER_CONSOLE_CONNECTIONS", Kind::Value),
+    key("ONCEOVER_DATA", Kind::Value),
+    key("ONCEOVER_DEMO_PASSWORD", Kind::Secret),
+    key("ONCEOVER_DEMO_SEED", Kind::Value),
+    key("ONCEOVER_ENGINE_CONNECTIONS", Kind::Value),
+    key("ONCEOVER_HOSTS", Kind::List),
+    key("ONCEOVER_LOG", Kind::Value),
+    key("ONCEOVER_MIGRATE_URL", Kind::Secret),
+    key("ONCEOVER_ORIGIN", Kind::Value),
+    key("ONCEOVER_PROVIDERS", Kind::Pairs),
+    key("ONCEOVER_SEARCH_SECRET", Kind::Secret),
+    key("ONCEOVER_SITE_ROOT", Kind::Value),
+    key("ONCEOVER_TRUSTED_PROXY", Kind::Value),
+    key("ONCEOVER_WEBHOOK_SECRETS", Kind::Pairs),
+    key("ONCEOVER_WORKER_NAME", Kind::Value),
+];
+
+/// Names that scripts and tests of this repository use; the program leaves them alone.
+const TOOLS: &[&str] = &[
+    "ONCEOVER_ADVISORY_DB",
+    "ONCEOVER_CHROMIUM",
+    "ONCEOVER_E2E_DEMO",
+    "ONCEOVER_E2E_URL",
+    "ONCEOVER_PG_BIN",
+    "ONCEOVER_STAGES_FILE",
+    "ONCEOVER_TEST_PROGRAMS",
+    "ONCEOVER_WASM",
+];
+
+impl Key {
+    /// Its name in the file.
+    #[must_use]
+    pub fn in_file(&self) -> String {
+        self.name.trim_start_matches("ONCEOVER_").to_ascii_lowercase()
+    }
+}
+
+/// A setting that stops the start.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("{key} {fault}")]
+pub struct ConfigError {
+    key: String,
+    fault: String,
+}
+
+impl ConfigError {
+    /// A fault of a key, in words that continue its name.
+    #[must_use]
+    pub fn new(key: &str, fault: impl Into<String>) -> Self {
+        Self { key: key.to_owned(), fault: fault.into() }
+    }
+}
+
+/// The values of one start.
+pub(super) struct Source {
+    environment: Vec<(String, String)>,
+    file: toml::Table,
+}
+
+impl Source {
+    pub(super) fn new(environment: &[(String, String)], file: Option<&str>) -> Result<Self, ConfigError> {
+        let known = |name: &str| KEYS.iter().any(|key| key.name == name) || TOOLS.contains(&name);
+        for (name, _) in environment {
+            if name.starts_with("ONCEOVER_") && !known(name) {
+                return Err(ConfigError::new(name, "is no setting of Onceover; docs/configuration.md lists them all"));
+            }
+        }
+        let file: toml::Table = match file {
+            None => toml::Table::new(),
+            Some(text) => text.parse().map_err(|error: toml::de::Error| {
+                ConfigError::new("ONCEOVER_CONFIG", format!("is not TOML: {}", error.message()))
+            })?,
+        };
+        for name in file.keys() {
+            if name == "config" || !KEYS.iter().any(|key| key.in_file() == *name) {
+                return Err(ConfigError::new(name, "in the file is no setting of Onceover; docs/configuration.md lists them all"));
+            }
+        }
+        let environment = environment.iter().filter(|(_, value)| !value.is_empty()).cloned().collect();
+        Ok(Self { environment, file })
+    }
+
+    fn in_environment(&self, name: &str) -> Option<&str> {
+        self.environment.iter().find(|(known, _)| known == name).map(|(_, value)| value.as_str())
+    }
+
+    fn take_from_file(&mut self, name: &str) -> Option<toml::Value> {
+        let key = KEYS.iter().find(|key| key.name == name).expect("only keys of the list are read");
+        self.file.remove(&key.in_file())
+    }
+
+    /// One value as text.
+    pub(super) fn text(&mut self, name: &str) -> Result<Option<String>, ConfigError> {
+        if let Some(value) = self.in_environment(name) {
+            return Ok(Some(value.to_owned()));
+        }
+        match self.take_from_file(name) {
+            None => Ok(None),
+            Some(toml::Value::String(text)) => Ok(Some(text)),
+            Some(toml::Value::Integer(number)) => Ok(Some(number.to_string())),
+            Some(toml::Value::Boolean(flag)) => Ok(Some(flag.to_string())),
+            Some(_) => Err(ConfigError::new(name, "in the file is one value: a text, a number or true/false")),
+        }
+    }
+
+    pub(super) fn secret(&mut self, name: &str) -> Result<Option<Secret>, ConfigError> {
+        Ok(self.text(name)?.map(Secret::new))
+    }
+
+    /// One value of a type.
+    pub(super) fn parsed<T: FromStr>(&mut self, name: &str, default: T) -> Result<T, ConfigError> {
+        match self.text(name)? {
+            None => Ok(default),
+            Some(text) => text.trim().parse().map_err(|_| {
+                ConfigError::new(name, format!("cannot be read as {}", std::any::type_name::<T>()))
+            }),
+        }
+    }
+
+    /// A number within bounds.
+    pub(super) fn between(&mut self, name: &str, default: u32, least: u32, most: u32) -> Result<u32, ConfigError> {
+        let number = self.parsed(name, default)?;
+        if (least..=most).contains(&number) {
+            Ok(number)
+        } else {
+            Err(ConfigError::new(name, format!("lies between {least} and {most}")))
+        }
+    }
+
+    pub(super) fn list(&mut self, name: &str) -> Result<Vec<String>, ConfigError> {
+        if let Some(value) = self.in_environment(name) {
+            return Ok(split(value).map(str::to_owned).collect());
+        }
+        match self.take_from_file(name) {
+            None => Ok(Vec::new()),
+            Some(toml::Value::Array(items)) => items
+                .into_iter()
+                .map(|item| item.as_str().map(str::to_owned))
+                .collect::<Option<_>>()
+                .ok_or_else(|| ConfigError::new(name, "in the file is an array of texts")),
+            Some(_) => Err(ConfigError::new(name, "in the file is an array of texts")),
+        }
+    }
+
+    pub(super) fn pairs(&mut self, name: &str) -> Result<Vec<(String, String)>, ConfigError> {
+        if let Some(value) = self.in_environment(name) {
+            return split(value)
+                .map(|item| item.split_once('=').map(|(name, value)| (name.trim().to_owned(), value.trim().to_owned())))
+                .collect::<Option<_>>()
+                .ok_or_else(|| ConfigError::new(name, "is a list of name=value, separated by commas"));
+        }
+        match self.take_from_file(name) {
+            None => Ok(Vec::new()),
+            Some(toml::Value::Table(table)) => table
+                .into_iter()
+                .map(|(name, value)| Some((name, value.as_str()?.to_owned())))
+                .collect::<Option<_>>()
+                .ok_or_else(|| ConfigError::new(name, "in the file is a table of texts")),
+            Some(_) => Err(ConfigError::new(name, "in the file is a table of texts")),
+        }
+    }
+}
+
+fn split(value: &str) -> impl Iterator<Item = &str> {
+    value.split(',').map(str::trim).filter(|item| !item.is_empty())
+}

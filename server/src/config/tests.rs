@@ -1,0 +1,116 @@
+//! The start refuses what it cannot trust, and docs/configuration.md lists what it understands.
+
+use super::*;
+
+const GOOD_SECRET: &str = "q8Zk2mWv7Rt4Yx1Lp9Nc5Hs3Jd6Fb0Ga";
+
+fn read(pairs: &[(&str, &str)]) -> Result<Config, String> {
+    with_file(pairs, None)
+}
+
+fn with_file(pairs: &[(&str, &str)], file: Option<&str>) -> Result<Config, String> {
+    let environment: Vec<_> = pairs.iter().map(|(a, b)| ((*a).to_owned(), (*b).to_owned())).collect();
+    Config::read(&environment, file).map_err(|error| error.to_string())
+}
+
+#[test]
+fn the_defaults_stay_on_this_machine() {
+    let config = read(&[]).unwrap();
+    assert_eq!(config.addr.to_string(), "127.0.0.1:3000");
+    let site = config.site(config.addr);
+    for host in ["127.0.0.1:3000", "localhost:3000", "[::1]:3000", "LOCALHOST:3000"] {
+        assert!(site.has_host(host), "{host}");
+    }
+    for host in ["localhost", "evil.example", "127.0.0.1:3001", "localhost:3000.evil.example"] {
+        assert!(!site.has_host(host), "{host}");
+    }
+}
+
+#[test]
+fn an_unknown_key_stops_the_start() {
+    let error = read(&[("ONCEOVER_ADRR", "127.0.0.1:1")]).unwrap_err();
+    assert!(error.starts_with("ONCEOVER_ADRR is no setting"), "{error}");
+    assert!(with_file(&[], Some("adrr = 1")).unwrap_err().contains("adrr"));
+    assert!(with_file(&[], Some("config = \"x\"")).is_err());
+    assert!(with_file(&[], Some("not toml")).is_err());
+}
+
+#[test]
+fn plain_http_never_leaves_the_machine() {
+    assert!(read(&[("ONCEOVER_ADDR", "0.0.0.0:80")]).unwrap_err().contains("ONCEOVER_TRUSTED_PROXY"));
+    let proxied = [("ONCEOVER_ADDR", "0.0.0.0:80"), ("ONCEOVER_TRUSTED_PROXY", "true")];
+    assert!(read(&proxied).unwrap_err().contains("ONCEOVER_ORIGIN"));
+    for origin in ["http://console.example", "https://console.example/x", "console.example", "ftp://x"] {
+        assert!(read(&[proxied[0], proxied[1], ("ONCEOVER_ORIGIN", origin)]).is_err(), "{origin}");
+    }
+    let config = read(&[proxied[0], proxied[1], ("ONCEOVER_ORIGIN", "https://console.example")]).unwrap();
+    let site = config.site(config.addr);
+    assert!(site.has_host("console.example") && !site.has_host("localhost"));
+    assert_eq!(config.public_url(config.addr), "https://console.example");
+}
+
+#[test]
+fn weak_secrets_stop_the_start_and_are_not_repeated() {
+    let repeated = "ab".repeat(20);
+    for weak in ["CHANGE_ME", "short-but-odd-81", "CHANGE_ME_CHANGE_ME_CHANGE_ME_CHANGE_ME", &repeated] {
+        for key in ["ONCEOVER_SEARCH_SECRET", "ONCEOVER_WEBHOOK_SECRETS"] {
+            let value = if key == "ONCEOVER_WEBHOOK_SECRETS" { format!("payments={weak}") } else { weak.to_owned() };
+            let error = read(&[(key, &value)]).unwrap_err();
+            assert!(error.starts_with(key) && !error.contains(weak), "{error}");
+        }
+    }
+    let error = read(&[("ONCEOVER_DEMO_PASSWORD", "tooshort")]).unwrap_err();
+    assert!(!error.contains("tooshort"));
+    let config = read(&[("ONCEOVER_SEARCH_SECRET", GOOD_SECRET)]).unwrap();
+    assert!(!format!("{config:?}").contains(GOOD_SECRET));
+}
+
+#[test]
+fn the_environment_wins_over_the_file() {
+    let file = r#"
+        addr = "127.0.0.1:4000"
+        engine_connections = 20
+        trusted_proxy = false
+        hosts = ["a.example", "b.example:8443"]
+        [providers]
+        "payments.charges" = "http://127.0.0.1:9/payments/charges"
+    "#;
+    let config = with_file(&[("ONCEOVER_ADDR", "127.0.0.1:5000")], Some(file)).unwrap();
+    assert_eq!(config.addr.port(), 5000);
+    assert_eq!(config.engine_connections, 20);
+    assert_eq!(config.hosts, ["a.example", "b.example:8443"]);
+    assert_eq!(config.providers[0].name, "payments.charges");
+    for (key, value) in [
+        ("ONCEOVER_ENGINE_CONNECTIONS", "0"),
+        ("ONCEOVER_ENGINE_CONNECTIONS", "many"),
+        ("ONCEOVER_PROVIDERS", "payments"),
+        ("ONCEOVER_PROVIDERS", "payments=file:///etc/passwd"),
+        ("ONCEOVER_LOG", "=,=,["),
+        ("ONCEOVER_TRUSTED_PROXY", "perhaps"),
+    ] {
+        assert!(read(&[(key, value)]).unwrap_err().starts_with(key), "{key}={value}");
+    }
+}
+
+#[test]
+fn an_engine_needs_a_database_and_a_search_secret() {
+    assert!(read(&[]).unwrap().engine().is_err());
+    let url = ("DATABASE_URL", "postgres://localhost/onceover");
+    assert!(read(&[url]).unwrap().engine().is_err());
+    let config = read(&[url, ("ONCEOVER_SEARCH_SECRET", GOOD_SECRET)]).unwrap();
+    assert!(config.engine().is_ok());
+    assert_eq!(config.migrate_url.unwrap().expose(), url.1);
+}
+
+#[test]
+fn the_documentation_lists_every_key_and_no_other() {
+    let documentation = include_str!("../../../docs/configuration.md");
+    let mut documented: Vec<&str> = documentation
+        .lines()
+        .filter_map(|line| line.strip_prefix("| `")?.split('`').next())
+        .filter(|name| name.starts_with("ONCEOVER_") || *name == "DATABASE_URL")
+        .collect();
+    documented.sort_unstable();
+    let known: Vec<&str> = KEYS.iter().map(|key| key.name).collect();
+    assert_eq!(documented, known);
+}

@@ -1,0 +1,36 @@
+//! What pages and server functions find in their context, whichever door they are reached by.
+//!
+//! The same closure goes to the routes and to the fallback: a server function runs from the
+//! render of a page and from its own POST, and without it one of the two would fail.
+
+use app::{App, shell};
+use axum::{body::Body, extract::Request, http::request::Parts, response::Response};
+use leptos::prelude::{provide_context, use_context};
+
+use crate::{router::AppState, security::nonce::Nonce};
+
+/// The context closure. The engine for server functions; the nonce of this response's policy in
+/// place of the one that Leptos minted.
+pub fn provider(state: &AppState) -> impl Fn() + Clone + Send + Sync + 'static {
+    let engine = state.engine.clone();
+    move || {
+        provide_context(engine.clone());
+        let nonce = use_context::<Parts>().and_then(|parts| parts.extensions.get::<Nonce>().cloned());
+        if let Some(nonce) = nonce {
+            provide_context(leptos::nonce::Nonce::from_value(nonce.text()));
+        }
+    }
+}
+
+/// Renders the page at the request's URI, for a handler that answers with one.
+pub async fn render_page(state: &AppState, request: Request<Body>) -> Response {
+    let options = state.leptos.clone();
+    let render = leptos_axum::render_app_async_with_context(provider(state), move || shell(options.clone()));
+    render(request).await
+}
+
+/// The pages that the application has.
+#[must_use]
+pub fn routes() -> Vec<leptos_axum::AxumRouteListing> {
+    leptos_axum::generate_route_list(App)
+}

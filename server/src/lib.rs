@@ -1,0 +1,20 @@
+//! The server: HTTP in front of the engine, background work behind it, and the command line.
+//!
+//! It wires and decides nothing: pages and the JSON API are two doors to the same commands of the
+//! engine, and every rule about operations lives there.
+
+pub mod auth;
+pub mod background;
+pub mod cli;
+pub mod commands;
+pub mod config;
+pub mod context;
+pub mod files;
+pub mod health;
+pub mod listener;
+pub mod refusal;
+pub mod router;
+pub mod security;
+pub mod shutdown;
+pub mod telemetry;
+pub mod v1;

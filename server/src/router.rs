@@ -1,0 +1,100 @@
+//! The one place where routes and layers are put together.
+//!
+//! The order of the layers is a promise (docs/security.md): security headers stand outermost, so
+//! that a refusal, a panic and a page that does not exist carry them too; nothing reaches a
+//! handler before host, origin and session have been looked at.
+
+use app::shell;
+use axum::{
+    Router,
+    extract::{DefaultBodyLimit, FromRef},
+    middleware::{from_fn, from_fn_with_state},
+    routing::post,
+};
+use engine::Engine;
+use leptos::config::LeptosOptions;
+use leptos_axum::LeptosRoutes as _;
+use tower::ServiceBuilder;
+use tower_http::catch_panic::CatchPanicLayer;
+
+use crate::{
+    auth::{password::Passwords, preferences, session, sign_in},
+    context, files, health,
+    security::{body, detach, headers, host, origin, origin::Site, request},
+    v1,
+};
+
+/// What handlers share.
+#[derive(Clone)]
+pub struct AppState {
+    /// The engine.
+    pub engine: Engine,
+    /// Where the site lies and how its files are named.
+    pub leptos: LeptosOptions,
+    /// Hashes passwords.
+    pub passwords: Passwords,
+    /// The names that the console answers to.
+    pub site: Site,
+}
+
+impl FromRef<AppState> for LeptosOptions {
+    fn from_ref(state: &AppState) -> Self {
+        state.leptos.clone()
+    }
+}
+
+/// The whole application.
+pub fn router(state: AppState) -> Router {
+    let routes = Router::new()
+        .merge(pages(&state))
+        .merge(files::router(&state))
+        .merge(health::router())
+        .nest("/api/v1", api(&state));
+    behind_the_outer_layers(routes, state)
+}
+
+/// Puts the layers that stand in front of everything around routes.
+pub fn behind_the_outer_layers(routes: Router<AppState>, state: AppState) -> Router {
+    let outer = ServiceBuilder::new()
+        .layer(from_fn(headers::secure))
+        .layer(from_fn(request::trace))
+        .layer(CatchPanicLayer::custom(request::after_panic))
+        .layer(from_fn(body::limit))
+        .layer(from_fn_with_state(state.site.clone(), host::only_ours));
+    routes.layer(outer).with_state(state)
+}
+
+/// Pages, their forms and their server functions: by session, from our own origin.
+fn pages(state: &AppState) -> Router<AppState> {
+    let provide = context::provider(state);
+    let guarded = ServiceBuilder::new()
+        .layer(from_fn_with_state(state.site.clone(), origin::guard))
+        .layer(from_fn_with_state(state.clone(), session::read))
+        .layer(from_fn(session::require));
+    let options = state.leptos.clone();
+    let pages = Router::new()
+        .leptos_routes_with_context(state, context::routes(), provide.clone(), move || shell(options.clone()))
+        .route("/sign-in", post(sign_in::sign_in))
+        .route("/sign-out", post(sign_in::sign_out))
+        .route("/session/tenant", post(sign_in::switch_tenant))
+        .route("/preferences/theme", post(preferences::set_theme))
+        .fallback(leptos_axum::file_and_error_handler_with_context::<AppState, _>(provide, shell));
+    innermost(pages).layer(guarded)
+}
+
+/// The JSON API: by bearer token, so without the origin guard; webhooks by signature alone.
+fn api(state: &AppState) -> Router<AppState> {
+    innermost(v1::by_token())
+        .layer(from_fn_with_state(state.clone(), v1::auth::require))
+        .merge(innermost(v1::by_signature()))
+}
+
+/// Stands right before the handlers: the body is there in full, and what has begun is finished.
+fn innermost(routes: Router<AppState>) -> Router<AppState> {
+    routes.layer(
+        ServiceBuilder::new()
+            .layer(from_fn(body::read))
+            .layer(from_fn(detach::detach))
+            .layer(DefaultBodyLimit::disable()),
+    )
+}

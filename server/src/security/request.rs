@@ -1,0 +1,85 @@
+//! The request's id, its line in the log, and the shape of what is refused.
+//!
+//! The log names the matched route, never the path or the query: those hold customers' ids and
+//! search words (T33).
+
+use std::{any::Any, fmt, sync::Arc, time::Instant};
+
+use axum::{
+    extract::{MatchedPath, Request},
+    http::{HeaderName, HeaderValue},
+    middleware::Next,
+    response::{IntoResponse, Response},
+};
+use domain::problem::Code;
+use tracing::Instrument as _;
+
+use super::nonce::Nonce;
+use crate::refusal::{Reader, Refused, render};
+
+const REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");
+
+/// Names one request in the log, in the audit and on an error page; minted here, never taken
+/// from the client.
+#[derive(Debug, Clone)]
+pub struct RequestId(Arc<str>);
+
+impl RequestId {
+    fn mint() -> Self {
+        Self(uuid::Uuid::now_v7().simple().to_string().into())
+    }
+
+    /// Its text.
+    #[must_use]
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+}
+
+impl fmt::Display for RequestId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+/// Gives the request its id, and the response its line in the log.
+pub async fn trace(mut request: Request, next: Next) -> Response {
+    let begun = Instant::now();
+    let id = RequestId::mint();
+    let method = request.method().clone();
+    let reader = Reader::of(request.uri().path(), request.headers());
+    let nonce = request.extensions().get::<Nonce>().cloned();
+    let route: Arc<str> =
+        request.extensions().get::<MatchedPath>().map_or("(none)", MatchedPath::as_str).into();
+    request.extensions_mut().insert(id.clone());
+
+    let span = tracing::info_span!("request", request_id = %id);
+    let response = next.run(request).instrument(span).await;
+
+    let mut response = render(response, reader, id.as_str(), nonce.as_ref());
+    let value = HeaderValue::from_str(id.as_str()).expect("hexadecimal digits are a header value");
+    response.headers_mut().insert(REQUEST_ID, value);
+    let milliseconds = u64::try_from(begun.elapsed().as_millis()).unwrap_or(u64::MAX);
+    tracing::info!(
+        http.method = %method,
+        http.route = %route,
+        http.status = response.status().as_u16(),
+        duration_ms = milliseconds,
+        request_id = %id,
+        "request"
+    );
+    response
+}
+
+/// What a panic in a handler becomes: a 500 that says nothing of it (F7, T41).
+#[must_use]
+#[expect(clippy::needless_pass_by_value, reason = "the catch-panic layer hands the payload over")]
+pub fn after_panic(reason: Box<dyn Any + Send + 'static>) -> Response {
+    let words = reason
+        .downcast_ref::<String>()
+        .map(String::as_str)
+        .or_else(|| reason.downcast_ref::<&str>().copied())
+        .unwrap_or("no message");
+    tracing::error!(panic = words, "a handler panicked");
+    Refused::code(Code::Internal).into_response()
+}

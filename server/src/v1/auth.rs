@@ -1,0 +1,118 @@
+//! Who calls the JSON API: a bearer token of a service or of a person, and nothing else.
+//!
+//! A cookie means nothing here, which is why this door needs no origin guard (T03).
+
+use axum::{
+    extract::{FromRequestParts, Request, State},
+    http::{HeaderMap, header, request::Parts},
+    middleware::Next,
+    response::{IntoResponse, Response},
+};
+use domain::problem::Code;
+use engine::{Caller, ServiceCaller, StaffCaller};
+
+use crate::{refusal::Refused, router::AppState, security::request::RequestId};
+
+/// The longest token looked up, in bytes.
+const MAX_TOKEN: usize = 512;
+
+fn bearer(headers: &HeaderMap) -> Option<&str> {
+    let mut values = headers.get_all(header::AUTHORIZATION).iter();
+    let value = match (values.next(), values.next()) {
+        (Some(value), None) => value.to_str().ok()?,
+        _ => return None,
+    };
+    let (scheme, token) = value.split_once(' ')?;
+    let token = token.trim();
+    (scheme.eq_ignore_ascii_case("bearer") && !token.is_empty() && token.len() <= MAX_TOKEN).then_some(token)
+}
+
+/// Puts the [`Caller`] into the request, or refuses with 401.
+pub async fn require(State(state): State<AppState>, mut request: Request, next: Next) -> Response {
+    let id = request.extensions().get::<RequestId>().map(ToString::to_string).unwrap_or_default();
+    let found = match bearer(request.headers()) {
+        Some(token) => state.engine.caller_by_bearer(token, &id).await,
+        None => Ok(None),
+    };
+    match found {
+        Ok(Some(caller)) => {
+            request.extensions_mut().insert(caller);
+            next.run(request).await
+        }
+        Ok(None) => Refused::code(Code::Unauthenticated).into_response(),
+        Err(error) => Refused::from(error).into_response(),
+    }
+}
+
+fn caller(parts: &Parts) -> Result<Caller, Refused> {
+    parts.extensions.get::<Caller>().cloned().ok_or_else(|| Refused::code(Code::Unauthenticated))
+}
+
+/// A service's token: the engine's calls.
+#[derive(Debug)]
+pub struct Service(pub ServiceCaller);
+
+impl<S: Sync> FromRequestParts<S> for Service {
+    type Rejection = Refused;
+
+    async fn from_request_parts(parts: &mut Parts, _: &S) -> Result<Self, Refused> {
+        match caller(parts)? {
+            Caller::Service(service) => Ok(Self(service)),
+            Caller::Staff(_) => {
+                Err(Refused::code(Code::TokenScope).detail("This call takes a service token."))
+            }
+        }
+    }
+}
+
+/// A person's token: the console's calls.
+#[derive(Debug)]
+pub struct Staff(pub StaffCaller);
+
+impl<S: Sync> FromRequestParts<S> for Staff {
+    type Rejection = Refused;
+
+    async fn from_request_parts(parts: &mut Parts, _: &S) -> Result<Self, Refused> {
+        match caller(parts)? {
+            Caller::Staff(staff) => Ok(Self(staff)),
+            Caller::Service(_) => {
+                Err(Refused::code(Code::TokenScope).detail("This call takes a person's token."))
+            }
+        }
+    }
+}
+
+/// Either token.
+#[derive(Debug)]
+pub struct Anyone(pub Caller);
+
+impl<S: Sync> FromRequestParts<S> for Anyone {
+    type Rejection = Refused;
+
+    async fn from_request_parts(parts: &mut Parts, _: &S) -> Result<Self, Refused> {
+        caller(parts).map(Self)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use axum::http::HeaderValue;
+
+    use super::*;
+
+    #[test]
+    fn one_bearer_token_is_read_and_anything_else_is_none() {
+        let read = |values: &[&'static str]| {
+            let mut headers = HeaderMap::new();
+            for value in values {
+                headers.append(header::AUTHORIZATION, HeaderValue::from_static(value));
+            }
+            bearer(&headers).map(str::to_owned)
+        };
+        assert_eq!(read(&["Bearer abc"]).as_deref(), Some("abc"));
+        assert_eq!(read(&["bearer  abc"]).as_deref(), Some("abc"));
+        for other in [&["Basic abc"][..], &["Bearer"], &["Bearer "], &["abc"], &["Bearer a", "Bearer b"], &[]] {
+            assert_eq!(read(other), None, "{other:?}");
+        }
+    }
+}

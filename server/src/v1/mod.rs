@@ -1,0 +1,80 @@
+//! The JSON API: a second door to the engine's commands, for services and for people's programs.
+//!
+//! Bearer tokens alone; a cookie means nothing here. Every route of the table below stands in
+//! `openapi.json`, and a test holds the two together.
+
+mod answers;
+pub(crate) mod auth;
+mod body;
+mod console;
+mod openapi;
+mod operations;
+mod webhooks;
+
+use axum::{
+    Router,
+    body::Bytes,
+    extract::{Path, State},
+    http::{HeaderMap, StatusCode},
+    routing::{MethodRouter, get, post},
+};
+use domain::{action::Verb, problem::Code};
+
+use crate::{refusal::Refused, router::AppState};
+
+/// The paths with their methods, below `/api/v1`.
+fn table() -> Vec<(String, &'static str, MethodRouter<AppState>)> {
+    let mut table = vec![
+        ("/openapi.json".to_owned(), "GET", get(openapi::document)),
+        ("/operations".to_owned(), "POST", post(operations::reserve)),
+        ("/operations".to_owned(), "GET", get(console::list)),
+        ("/operations/claim".to_owned(), "POST", post(operations::claim)),
+        ("/operations/{id}".to_owned(), "GET", get(operations::show)),
+        ("/operations/{id}/timeline".to_owned(), "GET", get(console::timeline)),
+        ("/operations/{id}/start".to_owned(), "POST", post(operations::start)),
+        ("/operations/{id}/heartbeat".to_owned(), "POST", post(operations::heartbeat)),
+        ("/operations/{id}/finish".to_owned(), "POST", post(operations::finish)),
+        ("/receipts/{id}".to_owned(), "GET", get(console::receipt)),
+    ];
+    for verb in Verb::ALL {
+        let act = move |state: State<AppState>, staff, path: Path<String>, headers: HeaderMap, body: Bytes| {
+            console::act(verb, state, staff, path, headers, body)
+        };
+        table.push((format!("/operations/{{id}}/actions/{verb}"), "POST", post(act)));
+    }
+    table
+}
+
+/// Every route of the API with its method, for the tests that must cover each of them.
+#[must_use]
+pub fn routes() -> Vec<(&'static str, String)> {
+    let mut routes: Vec<_> = table().into_iter().map(|(path, method, _)| (method, path)).collect();
+    routes.push(("POST", WEBHOOK.to_owned()));
+    routes
+}
+
+const WEBHOOK: &str = "/webhooks/{tenant}/{provider}";
+
+/// Below `/api/v1`: what a token is asked for, whatever path is tried.
+pub fn by_token() -> Router<AppState> {
+    table()
+        .into_iter()
+        .fold(Router::new(), |router, (path, _, handler)| router.route(&path, handler))
+        .fallback(no_such_route)
+        .method_not_allowed_fallback(method_not_allowed)
+}
+
+/// Below `/api/v1`: what a signature is asked for.
+pub fn by_signature() -> Router<AppState> {
+    Router::new().route(WEBHOOK, post(webhooks::take).fallback(method_not_allowed))
+}
+
+async fn no_such_route() -> Refused {
+    Refused::code(Code::NotFound).detail("The API has no such path.")
+}
+
+async fn method_not_allowed() -> Refused {
+    Refused::code(Code::RequestInvalid)
+        .status(StatusCode::METHOD_NOT_ALLOWED)
+        .detail("This path does not take that method.")
+}

@@ -1,0 +1,150 @@
+//! T03, T06, T07: what other sites can make a browser send changes nothing.
+
+use axum::{
+    body::Body,
+    http::{Method, Request, StatusCode, header},
+};
+
+use crate::support::{HOST, Stage, form};
+
+const FORM: &str = "application/x-www-form-urlencoded";
+
+/// Headers of one request besides its `Host` and cookie, and the status that it must get.
+type Shape = (&'static [(&'static str, &'static str)], u16);
+
+const SHAPES: [Shape; 12] = [
+    (&[("content-type", FORM)], 403),
+    (&[("content-type", FORM), ("sec-fetch-site", "cross-site")], 403),
+    (&[("content-type", FORM), ("sec-fetch-site", "same-site")], 403),
+    (&[("content-type", FORM), ("sec-fetch-site", "none")], 403),
+    (&[("content-type", FORM), ("origin", "null")], 403),
+    (&[("content-type", FORM), ("origin", "http://evil.example")], 403),
+    (&[("content-type", FORM), ("origin", "https://127.0.0.1:3000")], 403),
+    (&[("content-type", "text/plain"), ("sec-fetch-site", "cross-site")], 403),
+    (&[("content-type", "text/plain"), ("sec-fetch-site", "same-origin")], 415),
+    (&[("content-type", "multipart/form-data; boundary=x"), ("sec-fetch-site", "same-origin")], 415),
+    (&[("sec-fetch-site", "same-origin")], 415),
+    (&[("content-type", "application/json"), ("sec-fetch-site", "cross-site")], 403),
+];
+
+#[tokio::test]
+async fn forged_requests_change_nothing_and_our_own_pages_do() {
+    let stage = Stage::open().await;
+    let target = stage.unknown("acme", "INV-1").await;
+    let operator = stage.browser("operator@acme.test").await;
+    let cookie = operator.cookie.clone().unwrap();
+    let version = target.version.to_string();
+    let fields = [
+        ("id", target.id.as_str()),
+        ("version", &version),
+        ("outcome", "happened"),
+        ("external_reference", "ch_1"),
+        ("reason", "forged"),
+        ("evidence", "none"),
+    ];
+    let before = stage.effects().await;
+    for path in ["/act/operations/confirm", "/sign-out", "/session/tenant", "/sign-in", "/preferences/theme"] {
+        for (headers, status) in SHAPES {
+            let mut request = Request::builder()
+                .method(Method::POST)
+                .uri(path)
+                .header(header::HOST, HOST)
+                .header(header::COOKIE, &cookie)
+                .header(header::ACCEPT, "text/html");
+            for (name, value) in headers {
+                request = request.header(*name, *value);
+            }
+            let answer = stage.send(request.body(Body::from(form(&fields))).unwrap()).await;
+            assert_eq!(answer.status.as_u16(), status, "{path} {headers:?}: {}", answer.text());
+            assert!(answer.headers.get(header::SET_COOKIE).is_none());
+        }
+    }
+    assert_eq!(stage.effects().await, before);
+
+    // With `Origin` in place of `Sec-Fetch-Site`, as an old browser sends it.
+    let request = Request::builder()
+        .method(Method::POST)
+        .uri("/act/operations/confirm")
+        .header(header::HOST, HOST)
+        .header(header::COOKIE, &cookie)
+        .header(header::CONTENT_TYPE, FORM)
+        .header(header::ORIGIN, format!("http://{HOST}"))
+        .header(header::ACCEPT, "text/html")
+        .body(Body::from(form(&fields)))
+        .unwrap();
+    let answer = stage.send(request).await;
+    answer.expect(StatusCode::SEE_OTHER);
+    assert!(answer.header("location").starts_with("/receipts/"), "{}", answer.header("location"));
+    assert!(stage.effects().await > before);
+}
+
+#[tokio::test]
+async fn a_get_never_reaches_a_server_function() {
+    let stage = Stage::open().await;
+    let operator = stage.browser("operator@acme.test").await;
+    for (path, _) in leptos::server_fn::axum::server_fn_paths() {
+        let request = Request::builder()
+            .uri(path)
+            .header(header::HOST, HOST)
+            .header(header::COOKIE, operator.cookie.as_deref().unwrap())
+            .body(Body::empty())
+            .unwrap();
+        assert_eq!(stage.send(request).await.status, StatusCode::FORBIDDEN, "{path}");
+        assert_eq!(operator.get(path).await.status, StatusCode::METHOD_NOT_ALLOWED, "{path}");
+    }
+}
+
+#[tokio::test]
+async fn another_host_name_gets_no_page() {
+    let stage = Stage::open().await;
+    let get = |uri: &str, hosts: &[&str]| {
+        let mut request = Request::builder().uri(uri);
+        for host in hosts {
+            request = request.header(header::HOST, *host);
+        }
+        request.body(Body::empty()).unwrap()
+    };
+    for (uri, hosts) in [
+        ("/sign-in", &["evil.example"][..]),
+        ("/sign-in", &["127.0.0.1:3000.evil.example"]),
+        ("/sign-in", &["127.0.0.1"]),
+        ("/sign-in", &[]),
+        ("/sign-in", &[HOST, "evil.example"]),
+        ("http://evil.example/sign-in", &[HOST]),
+        ("/health/live", &["evil.example"]),
+        ("/api/v1/operations", &["evil.example"]),
+    ] {
+        let answer = stage.send(get(uri, hosts)).await;
+        assert_eq!(answer.status, StatusCode::MISDIRECTED_REQUEST, "{uri} {hosts:?}");
+    }
+    assert_eq!(stage.send(get("/sign-in", &["localhost:3000"])).await.status, StatusCode::OK);
+}
+
+#[tokio::test]
+async fn no_redirect_leads_away() {
+    let stage = Stage::open().await;
+    let operator = stage.browser("operator@acme.test").await;
+    let cookie = operator.cookie.clone().unwrap();
+    for referer in ["https://evil.example/", "http://127.0.0.1:3000.evil.example/", "http://evil@127.0.0.1:3000/"] {
+        let request = Request::builder()
+            .method(Method::POST)
+            .uri("/act/operations/take")
+            .header(header::HOST, HOST)
+            .header(header::COOKIE, &cookie)
+            .header(header::CONTENT_TYPE, FORM)
+            .header("sec-fetch-site", "same-origin")
+            .header(header::ACCEPT, "text/html")
+            .header(header::REFERER, referer)
+            .body(Body::from(form(&[("id", "nonsense"), ("taken", "perhaps")])))
+            .unwrap();
+        let answer = stage.send(request).await;
+        let place = answer.header("location");
+        assert!(place.is_empty() || (place.starts_with('/') && !place.starts_with("//")), "{place}");
+        assert!(!answer.text().contains("evil"));
+    }
+    for place in ["//evil.example", "https://evil.example", "/\\evil.example", "/%0d%0aX: 1\r\nY: 2", "javascript:x"] {
+        let answer = operator.post("/preferences/theme", &[("theme", "dark"), ("return_to", place)]).await;
+        answer.expect(StatusCode::SEE_OTHER);
+        assert_eq!(answer.header("location"), "/", "{place}");
+    }
+}

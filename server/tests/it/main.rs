@@ -1,0 +1,17 @@
+//! The server from the outside: requests through its whole router, on a real database.
+
+#![allow(clippy::unwrap_used, reason = "a test ends at the first surprise")]
+
+mod clients;
+mod command_line;
+mod faults;
+mod forms;
+mod guard;
+mod headers;
+mod listener;
+mod refusals;
+mod sign_in;
+mod support;
+mod v1_answers;
+mod v1_console;
+mod v1_edges;

@@ -1,0 +1,229 @@
+//! T04, T17, T18, T19, T42: every server function and every route of the API refuses whom it must.
+//! A path without a row here fails the test.
+
+use axum::http::{Method, StatusCode};
+use domain::{
+    access::{Permission, Role, permits},
+    action::Verb,
+    problem::Code,
+};
+use leptos::server_fn::axum::server_fn_paths;
+use serde_json::{Value, json};
+
+use crate::support::{Operation, Program, Stage};
+
+/// The right that a server function asks for.
+fn right_of(path: &str) -> Option<Permission> {
+    let name = path.strip_prefix("/act/")?;
+    if let Some(verb) = name.strip_prefix("operations/").and_then(|verb| verb.parse::<Verb>().ok()) {
+        return Some(verb.permission());
+    }
+    match name {
+        "operations/note" | "operations/take" => Some(Permission::Note),
+        "operations/list" | "operations/kinds" | "operations/show" | "operations/ask-provider" | "overview"
+        | "receipts/show" | "session/me" => Some(Permission::Read),
+        _ => None,
+    }
+}
+
+fn fields<'a>(target: &'a Operation, version: &'a str) -> Vec<(&'a str, &'a str)> {
+    vec![
+        ("id", &target.id),
+        ("version", version),
+        ("outcome", "happened"),
+        ("external_reference", "ch_1"),
+        ("reason", "seen"),
+        ("evidence", "seen"),
+        ("text", "seen"),
+        ("form_key", "fk-1"),
+        ("taken", "true"),
+        ("query", ""),
+    ]
+}
+
+const ROLES: [(&str, Role); 5] = [
+    ("viewer@acme.test", Role::Viewer),
+    ("operator@acme.test", Role::Operator),
+    ("approver@acme.test", Role::Approver),
+    ("admin@acme.test", Role::TenantAdmin),
+    ("auditor@acme.test", Role::Auditor),
+];
+
+#[tokio::test]
+async fn every_server_function_is_a_post_with_a_row_in_this_test() {
+    let paths: Vec<_> = server_fn_paths().collect();
+    assert!(paths.len() >= 13, "the server functions are not linked: {paths:?}");
+    for (path, method) in paths {
+        assert_eq!(method, Method::POST, "{path}");
+        assert!(right_of(path).is_some(), "{path} has no row in this test");
+    }
+}
+
+#[tokio::test]
+async fn every_server_function_refuses_strangers_and_roles_without_the_right() {
+    let stage = Stage::open().await;
+    let target = stage.unknown("acme", "INV-1").await;
+    let version = target.version.to_string();
+    let fields = fields(&target, &version);
+    for (path, _) in server_fn_paths() {
+        let before = stage.effects().await;
+        let anonymous = stage.stranger().call(path, &fields).await;
+        anonymous.expect(StatusCode::UNAUTHORIZED);
+        assert_eq!(anonymous.json(), json!({ "refused": { "code": "unauthenticated" } }), "{path}");
+        assert_eq!(stage.effects().await, before, "{path}");
+    }
+    for (email, role) in ROLES {
+        let browser = stage.browser(email).await;
+        for (path, _) in server_fn_paths() {
+            let right = right_of(path).unwrap();
+            if permits(role, right) {
+                continue;
+            }
+            let (before, denied) = (stage.effects().await, stage.audited("denied").await);
+            let answer = browser.call(path, &fields).await;
+            assert_eq!(answer.status, StatusCode::FORBIDDEN, "{path} as {role}: {}", answer.text());
+            assert!(answer.text().contains("permission_missing"), "{path} as {role}: {}", answer.text());
+            assert_eq!(stage.effects().await, before, "{path} as {role}");
+            assert_eq!(stage.audited("denied").await, denied + 1, "{path} as {role}");
+        }
+    }
+}
+
+#[tokio::test]
+async fn a_record_of_another_tenant_is_no_record() {
+    let stage = Stage::open().await;
+    let theirs = stage.unknown("acme", "INV-1").await;
+    let invented = Operation { id: "01937000-0000-7000-8000-00000000dead".into(), version: theirs.version };
+    let browser = stage.browser("operator@globex.test").await;
+    let version = theirs.version.to_string();
+    for (path, _) in server_fn_paths() {
+        if matches!(path, "/act/operations/list" | "/act/operations/kinds" | "/act/overview" | "/act/session/me") {
+            let answer = browser.call(path, &fields(&theirs, &version)).await;
+            assert!(!answer.text().contains(&theirs.id), "{path}");
+            continue;
+        }
+        let before = stage.effects().await;
+        let there = browser.call(path, &fields(&theirs, &version)).await;
+        let nowhere = browser.call(path, &fields(&invented, &version)).await;
+        // This one leaves the status of the page that asks alone.
+        if path != "/act/operations/ask-provider" {
+            assert_eq!(there.status, StatusCode::NOT_FOUND, "{path}: {}", there.text());
+        }
+        assert!(there.text().contains("not_found"), "{path}: {}", there.text());
+        assert_eq!(there.status, nowhere.status, "{path}");
+        assert_eq!(there.text().replace(&theirs.id, "ID"), nowhere.text().replace(&invented.id, "ID"), "{path}");
+        assert_eq!(stage.effects().await, before, "{path}");
+    }
+    let page = browser.get(&format!("/operations/{}", theirs.id)).await;
+    page.expect(StatusCode::NOT_FOUND);
+    browser.get(&format!("/operations/{}", invented.id)).await.expect(StatusCode::NOT_FOUND);
+
+    let program = stage.staff("operator@globex.test").await;
+    for (method, path) in server::v1::routes() {
+        if !path.contains("{id}") || service_only(&path) {
+            continue;
+        }
+        let ask = async |id: &str| {
+            let answer = call(&program, method, &path.replace("{id}", id), &theirs.confirm()).await;
+            answer.refused(Code::NotFound);
+            without_request_id(answer.json())
+        };
+        assert_eq!(ask(&theirs.id).await, ask(&invented.id).await, "{path}");
+    }
+    let service = stage.service("globex").await;
+    for path in ["", "/start", "/heartbeat", "/finish"] {
+        let body = json!({ "fence": 1 });
+        let body = if path == "/finish" { json!({ "fence": 1, "outcome": "done" }) } else { body };
+        let method = if path.is_empty() { "GET" } else { "POST" };
+        call(&service, method, &format!("/operations/{}{path}", theirs.id), &body).await.refused(Code::NotFound);
+    }
+}
+
+fn without_request_id(mut problem: Value) -> Value {
+    problem.as_object_mut().unwrap().remove("request_id");
+    problem
+}
+
+async fn call(program: &Program<'_>, method: &str, path: &str, body: &Value) -> crate::support::Answer {
+    if method == "GET" { program.get(path).await } else { program.post(path, body).await }
+}
+
+fn service_only(path: &str) -> bool {
+    ["/start", "/heartbeat", "/finish", "/claim"].iter().any(|end| path.ends_with(end))
+}
+
+#[tokio::test]
+async fn every_route_of_the_api_refuses_strangers_cookies_and_the_other_kind_of_token() {
+    let stage = Stage::open().await;
+    let target = stage.unknown("acme", "INV-1").await;
+    let cookie = stage.browser("operator@acme.test").await.cookie.unwrap();
+    let service = stage.service("acme").await;
+    let staff = stage.staff("operator@acme.test").await;
+    let stranger = Program { stage: &stage, token: None };
+    let liar = Program { stage: &stage, token: Some("guessed".into()) };
+    let before = stage.effects().await;
+    for (method, path) in server::v1::routes() {
+        let path = path.replace("{id}", &target.id).replace("{tenant}", "acme").replace("{provider}", "payments");
+        for program in [&stranger, &liar] {
+            call(program, method, &path, &target.confirm()).await.refused(Code::Unauthenticated);
+        }
+        if method == "POST" {
+            let headers = [("cookie", cookie.as_str()), ("sec-fetch-site", "same-origin")];
+            let answer = stranger.post_text(&path, &headers, target.confirm().to_string()).await;
+            answer.refused(Code::Unauthenticated);
+        }
+        let wrong = match (method, path.as_str()) {
+            (_, "/openapi.json") | (_, "/webhooks/acme/payments") => continue,
+            ("GET", path) if path == format!("/operations/{}", target.id) => continue,
+            ("POST", "/operations") => &staff,
+            (_, path) if service_only(path) => &staff,
+            _ => &service,
+        };
+        call(wrong, method, &path, &target.confirm()).await.refused(Code::TokenScope);
+    }
+    assert_eq!(stage.effects().await, before);
+    stranger.get("/no/such/path").await.refused(Code::Unauthenticated);
+    staff.get("/no/such/path").await.refused(Code::NotFound);
+    staff.post("/openapi.json", &json!({})).await.expect(StatusCode::METHOD_NOT_ALLOWED);
+    staff.get("/openapi.json").await.expect(StatusCode::OK);
+}
+
+#[tokio::test]
+async fn every_action_of_the_api_asks_for_its_right() {
+    let stage = Stage::open().await;
+    let target = stage.unknown("acme", "INV-1").await;
+    for (email, role) in ROLES {
+        let program = stage.staff(email).await;
+        for verb in Verb::ALL {
+            if permits(role, verb.permission()) {
+                continue;
+            }
+            let before = stage.effects().await;
+            let path = format!("/operations/{}/actions/{verb}", target.id);
+            let answer = program.post(&path, &target.confirm()).await;
+            answer.refused(Code::PermissionMissing);
+            assert_eq!(answer.json()["missing"], json!(verb.permission()), "{verb} as {role}");
+            assert_eq!(stage.effects().await, before, "{verb} as {role}");
+        }
+    }
+}
+
+#[tokio::test]
+async fn a_token_is_worth_nothing_once_it_is_revoked_or_its_owner_locked_out() {
+    let stage = Stage::open().await;
+    let mut admin = stage.admin().await;
+    let token = admin.add_service_token("acme", "one", &["invoice.charge".into()], None).await.unwrap();
+    let service = Program { stage: &stage, token: Some(token) };
+    service.reserve("INV-1", 100).await.expect(StatusCode::CREATED);
+    admin.revoke_token("acme", "one").await.unwrap();
+    service.reserve("INV-2", 100).await.refused(Code::Unauthenticated);
+
+    let program = stage.staff("operator@acme.test").await;
+    program.get("/operations").await.expect(StatusCode::OK);
+    admin.disable_staff("operator@acme.test").await.unwrap();
+    program.get("/operations").await.refused(Code::Unauthenticated);
+
+    let other = admin.add_service_token("acme", "two", &["campaign.send".into()], None).await.unwrap();
+    let other = Program { stage: &stage, token: Some(other) };
+    other.reserve("INV-3", 100).await.refused(Code::TokenScope);
+}
