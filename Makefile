@@ -1,0 +1,27 @@
+# The doors to the scripts in ci/. Each target is one line, so that signals and exit
+# codes pass through unchanged.
+
+.DEFAULT_GOAL := help
+.PHONY: help demo dev test check queries fmt
+
+help: ## list the targets
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' Makefile
+
+demo: ## install what is missing, build the release, run the demo on http://127.0.0.1:3000
+	@ci/demo.sh
+
+dev: ## watch the sources and reload, on the demo's data (needs cargo-leptos)
+	@ci/dev.sh
+
+test: ## every test; STAGES="main faults plans queries browser" chooses
+	@ci/test.sh $(STAGES)
+
+check: ## format, lints, query cache, audits, house rules; no database needed
+	@ci/setup.sh check
+	@ci/check.sh
+
+queries: ## renew the query cache in server/engine/.sqlx
+	@ci/queries.sh
+
+fmt: ## format every crate
+	@cargo fmt --all

@@ -1,0 +1,50 @@
+#!/usr/bin/env bash
+# Every test, in stages.
+#
+#   ci/test.sh            all of them
+#   ci/test.sh plans …    only the named: main faults plans queries browser
+#
+# DATABASE_URL, where set, is the server used (databases onceover_test_* only);
+# otherwise a private one lives as long as the run.
+set -euo pipefail
+. "$(dirname "$0")/lib.sh"
+. "$(dirname "$0")/server-side.sh"
+. "$(dirname "$0")/stages.sh"
+cd "$ROOT"
+chosen=" ${*:-main faults plans queries browser} "
+for each in $chosen; do
+    case $each in main | faults | plans | queries | browser) ;; *) give_up "'$each' is no stage of the tests" ;; esac
+done
+CLUSTER="${CARGO_TARGET_DIR:-$ROOT/target}/debug/cluster"
+export ONCEOVER_TEST_PROGRAMS="$ROOT/target/test-programs.json"
+wants() { [[ $chosen == *" $1 "* ]]; }
+
+build_all() {
+    # The release is what the browser tests run; the rest is built as the tests need it.
+    if wants browser; then ci/build-release.sh || return 1; fi
+    step "building the tests" build_tests
+}
+
+build_tests() {
+    cargo build --quiet "${SERVER_SIDE[@]}" --bin cluster &&
+        cargo test "${SERVER_SIDE[@]}" --lib --bins --tests --no-run --message-format json-render-diagnostics \
+            >"$ONCEOVER_TEST_PROGRAMS"
+}
+
+programs() { "$CLUSTER" run -- node ci/run-tests.mjs "$1" <"$ONCEOVER_TEST_PROGRAMS"; }
+
+main_tests() {
+    local code=0
+    programs main || code=1
+    cargo test --quiet "${SERVER_SIDE[@]}" --doc || code=1
+    return "$code"
+}
+
+stage set-up 12 ci/setup.sh test || exit 1
+stage build 12 build_all || exit 1
+if wants main; then stage "units, engine, HTTP" 8 main_tests || true; fi
+if wants faults; then stage faults 12 programs faults || true; fi
+if wants plans; then stage plans 4 programs plans || true; fi
+if wants queries; then stage "query cache" 3 ci/queries.sh --check || true; fi
+if wants browser; then stage browser 12 ci/browser.sh || true; fi
+stages_summary
