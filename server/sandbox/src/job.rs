@@ -18,6 +18,8 @@ pub enum Flow {
     Twins,
     /// The same, then the same key with another payload.
     Conflict,
+    /// The service dies after reserving: its lease is left to run out.
+    DiesBeforeStart,
     /// The service dies after start, before the call.
     DiesBeforeCall,
     /// The service dies after the call, before finish.

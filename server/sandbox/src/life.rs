@@ -143,6 +143,9 @@ pub(crate) async fn carry_out(
     lease: &Lease,
 ) -> Result<Performed, LifeError> {
     let id = Some(lease.id.clone());
+    if job.flow == Flow::DiesBeforeStart {
+        return Ok(Performed::new(id, "died"));
+    }
     if let Err(code) = world.api.start(lease).await? {
         return Ok(Performed::new(id, &code));
     }

@@ -66,7 +66,11 @@ fn policy(kind: EffectKind) -> KindPolicy {
             search_pointers: pointers(&["/draft_id"]),
             irreversible: false,
             harmless_reason: Some("a second draft replaces nothing and reaches nobody".into()),
+            // Only services draft; what one of them leaves behind waits for a person or a repeat.
+            provider: None,
             lookup: false,
+            call_deadline_ms: 2_000,
+            lease_ms: 4_000,
             retention_ms: Some(30 * DAY_MS),
             ..base
         },

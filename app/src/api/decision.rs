@@ -1,0 +1,162 @@
+//! From a posted form to the engine's command and back to a page.
+//!
+//! Fields arrive as the text that was typed, so that a slip becomes a refusal beside its field and
+//! never a decoding error without a page.
+
+use domain::{
+    action::{Outcome, Verb},
+    ids::OperationId,
+    money::parse_currency,
+    problem::Code,
+};
+use engine::ActionRequest;
+
+use super::{
+    actions::ActionReply,
+    context::{caller, carry_out, engine, refuse},
+    redirect::{Target, go, plain_form},
+    refused::{Kept, RefusedForm},
+};
+use crate::error::{ConsoleError, Field, RefusalView};
+
+/// The fields of an action's form, as typed.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Posted {
+    pub(super) id: String,
+    pub(super) version: String,
+    pub(super) outcome: String,
+    pub(super) external_reference: String,
+    pub(super) amount_minor: String,
+    pub(super) currency: String,
+    pub(super) reason: String,
+    pub(super) evidence: String,
+    pub(super) force: String,
+}
+
+impl Posted {
+    fn request(&self, target: OperationId, verb: Verb) -> Result<ActionRequest, RefusalView> {
+        let version =
+            self.version.trim().parse().map_err(|_| RefusalView::field(Field::Version))?;
+        let amount_minor = match self.amount_minor.trim() {
+            "" => None,
+            digits => Some(digits.parse().map_err(|_| RefusalView::field(Field::AmountMinor))?),
+        };
+        let currency = match self.currency.trim() {
+            "" => None,
+            code => Some(
+                parse_currency(&code.to_ascii_uppercase())
+                    .map_err(|_| RefusalView::field(Field::Currency))?,
+            ),
+        };
+        Ok(ActionRequest {
+            target,
+            verb,
+            version,
+            reason: self.reason.trim().to_owned(),
+            // A word that is no outcome is no choice; the engine refuses that and records it.
+            outcome: self.outcome.parse::<Outcome>().ok(),
+            external_reference: some(&self.external_reference),
+            // A currency alone says nothing: the form offers it beside the amount.
+            currency: currency.filter(|_| amount_minor.is_some()),
+            amount_minor,
+            evidence: some(&self.evidence),
+            force: matches!(self.force.as_str(), "true" | "on" | "1"),
+        })
+    }
+
+    fn kept(&self) -> Kept {
+        Kept {
+            reason: self.reason.clone(),
+            external_reference: self.external_reference.clone(),
+            amount_minor: self.amount_minor.clone(),
+            currency: self.currency.clone(),
+        }
+    }
+}
+
+fn some(text: &str) -> Option<String> {
+    let text = text.trim();
+    (!text.is_empty()).then(|| text.to_owned())
+}
+
+/// Carries out an action and leads the person to its receipt, or to the page that explains the
+/// refusal.
+pub(super) async fn decide(verb: Verb, posted: Posted) -> Result<ActionReply, ConsoleError> {
+    let Ok(target) = posted.id.trim().parse::<OperationId>() else {
+        if plain_form() {
+            go(&Target::missing());
+        }
+        return Err(refuse_unless_plain(ConsoleError::code_only(Code::NotFound)));
+    };
+    let refusal = match submit(target, verb, &posted).await {
+        Ok((receipt, replayed)) => {
+            go(&Target::receipt(receipt, replayed));
+            return Ok(ActionReply::Done { receipt, replayed });
+        }
+        Err(ConsoleError::Refused(refusal)) => refusal,
+        Err(error @ ConsoleError::Unreachable) => return Err(refuse(error)),
+    };
+    let refusal = RefusalView { shown: posted.version.trim().parse().ok(), ..refusal };
+    if plain_form() {
+        let refused = RefusedForm { refusal: refusal.clone(), kept: posted.kept() };
+        go(&Target::form(target, verb, &refused));
+    } else {
+        refuse(ConsoleError::Refused(refusal.clone()));
+    }
+    Ok(ActionReply::Refused(refusal))
+}
+
+async fn submit(
+    target: OperationId,
+    verb: Verb,
+    posted: &Posted,
+) -> Result<(OperationId, bool), ConsoleError> {
+    let (engine, caller) = (engine()?, caller()?);
+    let request = posted.request(target, verb).map_err(ConsoleError::Refused)?;
+    let by = caller.clone();
+    let acted = carry_out(&caller, async move { engine.act(&by, request).await }).await?;
+    Ok((acted.receipt.id, acted.replayed))
+}
+
+/// The refusal's own status, where no redirect has taken its place.
+pub(super) fn refuse_unless_plain(error: ConsoleError) -> ConsoleError {
+    if plain_form() { error } else { refuse(error) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn posted() -> Posted {
+        Posted { version: "3".into(), reason: " seen ".into(), ..Posted::default() }
+    }
+
+    fn request(posted: &Posted) -> Result<ActionRequest, RefusalView> {
+        posted.request(OperationId::new(uuid::Uuid::from_u128(1)), Verb::Confirm)
+    }
+
+    #[test]
+    fn an_empty_field_is_no_answer_rather_than_an_empty_one() {
+        let request = request(&posted()).unwrap();
+        assert_eq!(request.reason, "seen");
+        assert_eq!(request.outcome, None);
+        assert_eq!(request.external_reference, None);
+        assert_eq!(request.amount_minor, None);
+    }
+
+    #[test]
+    fn a_slip_names_its_field() {
+        let cases = [
+            (Posted { version: String::new(), ..posted() }, Field::Version),
+            (Posted { amount_minor: "12.90".into(), ..posted() }, Field::AmountMinor),
+            (
+                Posted { amount_minor: "1".into(), currency: "euro".into(), ..posted() },
+                Field::Currency,
+            ),
+        ];
+        for (posted, field) in cases {
+            let refusal = request(&posted).unwrap_err();
+            assert_eq!((refusal.code, refusal.field), (Code::Unprocessable, Some(field)));
+        }
+    }
+}

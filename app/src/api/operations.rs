@@ -1,0 +1,88 @@
+//! Reading operations: the list, one in full, and what its provider says now.
+
+use domain::{
+    ids::OperationId,
+    listing::Page,
+    reconciliation::ProviderAnswer,
+    view::{OperationDetail, OperationRow},
+};
+use leptos::prelude::*;
+use serde::{Deserialize, Serialize};
+
+use crate::error::ConsoleError;
+
+/// An operation, and the key that the forms beside it carry.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct OperationPage {
+    /// The operation.
+    pub detail: OperationDetail,
+    /// Minted for this page's note, so that sending it twice writes it once (D41).
+    pub form_key: String,
+    /// Whether the reader may write notes and take the operation.
+    pub may_note: bool,
+}
+
+/// One page of the list that the address describes; `query` is the page's raw query string.
+///
+/// # Errors
+/// `filter_invalid`, naming the part, for an address that no list gives out.
+#[server(endpoint = "operations/list")]
+pub async fn list_operations(
+    #[server(default)] query: String,
+) -> Result<Page<OperationRow>, ConsoleError> {
+    use domain::problem::Code;
+
+    use super::context::{caller, engine, read, refuse};
+    use crate::{
+        error::RefusalView,
+        location::{FilterProblem, parse_operations},
+    };
+
+    let (engine, caller) = (engine()?, caller()?);
+    let filter = parse_operations(&query).map_err(|FilterProblem(field)| {
+        let refusal = RefusalView { field: Some(field), ..RefusalView::new(Code::FilterInvalid) };
+        refuse(ConsoleError::Refused(refusal))
+    })?;
+    read(&caller, engine.list_operations(&caller, &filter)).await
+}
+
+/// The kinds that the list can be narrowed to.
+///
+/// # Errors
+/// The engine's refusal.
+#[server(endpoint = "operations/kinds")]
+pub async fn kind_names() -> Result<Vec<String>, ConsoleError> {
+    use super::context::{caller, engine, read};
+
+    let (engine, caller) = (engine()?, caller()?);
+    read(&caller, engine.kind_names(&caller)).await
+}
+
+/// One operation in full.
+///
+/// # Errors
+/// `not_found` for an unknown id and for another tenant's alike.
+#[server(endpoint = "operations/show")]
+pub async fn operation(id: OperationId) -> Result<OperationPage, ConsoleError> {
+    use domain::access::Permission;
+
+    use super::context::{caller, engine, read};
+
+    let (engine, caller) = (engine()?, caller()?);
+    let detail = read(&caller, engine.operation(&caller, id)).await?;
+    let form_key = uuid::Uuid::new_v4().to_string();
+    Ok(OperationPage { detail, form_key, may_note: caller.permits(Permission::Note) })
+}
+
+/// What the provider answers to a lookup now. It decides nothing; a person reads it.
+///
+/// # Errors
+/// The engine's refusal; the page around it goes on without the answer, with its own status.
+#[server(endpoint = "operations/ask-provider")]
+pub async fn ask_provider(id: OperationId) -> Result<ProviderAnswer, ConsoleError> {
+    use super::context::{caller, carry_out, engine};
+
+    let (engine, caller) = (engine()?, caller()?);
+    let by = caller.clone();
+    carry_out(&caller, async move { engine.ask_provider(&by, id).await }).await
+}

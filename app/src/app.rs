@@ -1,0 +1,43 @@
+//! The route table. Every route is rendered whole on the server (`SsrMode::Async`): title, status
+//! and data are right before the first byte, and nothing needs scripts.
+
+use leptos::prelude::*;
+use leptos_meta::provide_meta_context;
+use leptos_router::{
+    SsrMode,
+    components::{ParentRoute, Route, Router, Routes},
+    path,
+};
+
+use crate::{
+    components::layout::Layout,
+    pages::{
+        me::MePage,
+        not_found::NotFoundPage,
+        operations::{DetailPage, FormPage, ListPage},
+        overview::OverviewPage,
+        receipts::ReceiptPage,
+        sign_in::SignInPage,
+    },
+};
+
+/// The console.
+#[component]
+pub fn App() -> impl IntoView {
+    provide_meta_context();
+    view! {
+        <Router>
+            <Routes fallback=NotFoundPage>
+                <Route path=path!("/sign-in") view=SignInPage ssr=SsrMode::Async/>
+                <ParentRoute path=path!("") view=Layout ssr=SsrMode::Async>
+                    <Route path=path!("") view=OverviewPage ssr=SsrMode::Async/>
+                    <Route path=path!("/operations") view=ListPage ssr=SsrMode::Async/>
+                    <Route path=path!("/operations/:id") view=DetailPage ssr=SsrMode::Async/>
+                    <Route path=path!("/operations/:id/:verb") view=FormPage ssr=SsrMode::Async/>
+                    <Route path=path!("/receipts/:id") view=ReceiptPage ssr=SsrMode::Async/>
+                    <Route path=path!("/me") view=MePage ssr=SsrMode::Async/>
+                </ParentRoute>
+            </Routes>
+        </Router>
+    }
+}

@@ -1,0 +1,36 @@
+//! A payload or an answer: bounded on the server, exact in what it shows, never through a float.
+
+use domain::view::BodyView;
+use leptos::prelude::*;
+
+/// A body with its size as sent and what is not shown of it.
+#[component]
+pub fn Body(
+    /// The body, bounded and masked.
+    body: BodyView,
+    /// What it is, such as `Payload`.
+    label: &'static str,
+) -> impl IntoView {
+    let mut caption = match body.bytes {
+        1 => "1 byte as sent".to_owned(),
+        bytes => format!("{bytes} bytes as sent"),
+    };
+    match body.masked {
+        0 => {}
+        1 => caption.push_str(" · 1 field masked"),
+        masked => caption.push_str(&format!(" · {masked} fields masked")),
+    }
+    let cut = body.cut.then(|| {
+        view! { <p class="body-view-cut">"Only the beginning is shown."</p> }
+    });
+    view! {
+        <figure class="body-view">
+            <figcaption class="body-view-caption">{caption}</figcaption>
+            <pre class="body-view-text" tabindex="0" role="region" aria-label=label>
+                <code>{body.text}</code>
+            </pre>
+            {cut}
+        </figure>
+    }
+    .into_any()
+}

@@ -1,0 +1,35 @@
+//! The frame of a list: caption, header, rows. Roles stand in the markup because below 720 px the
+//! rows are laid out as cards, and a browser then forgets that they were a table.
+
+use leptos::prelude::*;
+
+/// A column: its heading, and the class that its cells share.
+pub type Column = (&'static str, &'static str);
+
+/// A table of records.
+#[component]
+pub fn DataTable(
+    /// What the table holds, for screen readers.
+    caption: &'static str,
+    /// The columns, in order.
+    columns: &'static [Column],
+    /// One `<tr class="row" role="row">` per record.
+    rows: Vec<AnyView>,
+) -> impl IntoView {
+    let heads = columns
+        .iter()
+        .map(|(heading, class)| {
+            view! { <th role="columnheader" scope="col" class=*class>{*heading}</th> }
+        })
+        .collect_view();
+    view! {
+        <table class="table table--bleed" role="table">
+            <caption class="visually-hidden">{caption}</caption>
+            <thead role="rowgroup">
+                <tr role="row">{heads}</tr>
+            </thead>
+            <tbody role="rowgroup">{rows}</tbody>
+        </table>
+    }
+    .into_any()
+}

@@ -1,0 +1,133 @@
+//! Two payloads under one key, side by side: changed leaves only, the money first, the rest counted.
+
+use domain::{
+    money::Money,
+    view::{ConflictView, FieldChange},
+};
+use leptos::prelude::*;
+
+/// The comparison of a refused payload with the one that was accepted.
+#[component]
+pub fn Diff(
+    /// The refused payload.
+    conflict: ConflictView,
+    /// The amount of the accepted one.
+    first: Option<Money>,
+) -> impl IntoView {
+    let money = money_line(first, conflict.amount);
+    let same = match conflict.unchanged {
+        1 => "1 field is the same.".to_owned(),
+        n => format!("{n} fields are the same."),
+    };
+    let cut = conflict.cut.then_some(" The comparison stops at the bound of what is stored.");
+    let table = (!conflict.changes.is_empty()).then(|| {
+        view! {
+            <table class="diff-table">
+                <thead>
+                    <tr>
+                        <th scope="col">"Field"</th>
+                        <th scope="col">"Accepted first"</th>
+                        <th scope="col">"Sent again, refused"</th>
+                    </tr>
+                </thead>
+                <tbody>{conflict.changes.into_iter().map(row).collect_view()}</tbody>
+            </table>
+        }
+    });
+    view! {
+        <div class="diff">
+            {money}
+            {table}
+            <p class="diff-same">{same} {cut}</p>
+        </div>
+    }
+    .into_any()
+}
+
+fn row(change: FieldChange) -> impl IntoView {
+    view! {
+        <tr>
+            <th scope="row" class="diff-path">
+                {if change.pointer.is_empty() { "(whole)".to_owned() } else { change.pointer }}
+            </th>
+            <td class="diff-first" data-label="Accepted first">
+                {leaf(change.first)}
+            </td>
+            <td class="diff-other" data-label="Sent again">
+                {leaf(change.other)}
+            </td>
+        </tr>
+    }
+}
+
+fn leaf(value: Option<String>) -> AnyView {
+    match value {
+        Some(value) => view! { <span class="diff-value">{value}</span> }.into_any(),
+        None => view! { <span class="diff-absent">"not there"</span> }.into_any(),
+    }
+}
+
+fn money_line(first: Option<Money>, other: Option<Money>) -> Option<AnyView> {
+    let (first, other) = (first?, other?);
+    if first == other {
+        return None;
+    }
+    let (words, difference) = match difference(&first, &other) {
+        Some(difference) if difference.amount_minor > 0 => {
+            ("The refused request asked for more:", Some(signed(&difference)))
+        }
+        Some(difference) => ("The refused request asked for less:", Some(signed(&difference))),
+        None => ("The refused request named another currency:", None),
+    };
+    Some(
+        view! {
+            <p class="diff-money">
+                <span class="diff-money-words">{words}</span>
+                <span class="diff-money-first">{first.to_string()}</span>
+                <span class="diff-arrow" aria-hidden="true">
+                    "→"
+                </span>
+                <span class="diff-money-other">{other.to_string()}</span>
+                {difference.map(|difference| view! { <strong>{difference}</strong> })}
+            </p>
+        }
+        .into_any(),
+    )
+}
+
+/// What `other` is above `first`; `None` where the currencies differ or the sum has no room.
+#[must_use]
+pub fn difference(first: &Money, other: &Money) -> Option<Money> {
+    (first.currency == other.currency).then_some(())?;
+    let amount_minor = other.amount_minor.checked_sub(first.amount_minor)?;
+    Some(Money { amount_minor, currency: first.currency.clone() })
+}
+
+/// A difference with its sign, also where it is positive.
+#[must_use]
+pub fn signed(difference: &Money) -> String {
+    if difference.amount_minor > 0 { format!("+{difference}") } else { difference.to_string() }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn money(amount_minor: i64, currency: &str) -> Money {
+        Money { amount_minor, currency: currency.into() }
+    }
+
+    #[test]
+    fn a_difference_has_a_sign_and_no_float() {
+        let more = difference(&money(12_900, "EUR"), &money(19_200, "EUR")).unwrap();
+        assert_eq!(signed(&more), "+63.00 EUR");
+        let less = difference(&money(19_200, "EUR"), &money(12_900, "EUR")).unwrap();
+        assert_eq!(signed(&less), "\u{2212}63.00 EUR");
+    }
+
+    #[test]
+    fn currencies_are_never_subtracted_from_each_other() {
+        assert_eq!(difference(&money(1, "EUR"), &money(1, "USD")), None);
+        assert_eq!(difference(&money(i64::MIN, "EUR"), &money(1, "EUR")), None);
+    }
+}

@@ -1,0 +1,60 @@
+//! Facts as a definition list: what is known, each under its name, absent ones left out.
+
+use chrono::{DateTime, Utc};
+use leptos::prelude::*;
+
+use super::{key::Key, timestamp::Timestamp};
+use crate::text;
+
+/// One fact.
+#[must_use]
+pub fn fact(name: &'static str, value: impl IntoView + 'static) -> AnyView {
+    view! {
+        <div class="fact">
+            <dt>{name}</dt>
+            <dd>{value.into_view()}</dd>
+        </div>
+    }
+    .into_any()
+}
+
+/// A long text below its name.
+#[must_use]
+pub fn fact_text(name: &'static str, value: String) -> AnyView {
+    view! {
+        <div class="fact fact--wide">
+            <dt>{name}</dt>
+            <dd>{value}</dd>
+        </div>
+    }
+    .into_any()
+}
+
+/// A key, a reference or an id, whole.
+#[must_use]
+pub fn fact_key(name: &'static str, value: String) -> AnyView {
+    fact(name, view! { <Key text=value whole=true/> })
+}
+
+/// An instant, where there is one.
+#[must_use]
+pub fn fact_at(name: &'static str, at: Option<DateTime<Utc>>) -> Option<AnyView> {
+    at.map(|at| fact(name, view! { <Timestamp at/> }))
+}
+
+/// A text that may be a link: only `https` becomes one, everything else stays text (T02).
+#[must_use]
+pub fn text_or_link(value: String) -> AnyView {
+    match text::safe_href(&value).filter(|href| !href.starts_with('/')) {
+        Some(href) => {
+            let href = href.to_owned();
+            view! {
+                <a href=href rel="external noopener noreferrer" target="_blank">
+                    {value}
+                </a>
+            }
+            .into_any()
+        }
+        None => view! { <span>{value}</span> }.into_any(),
+    }
+}

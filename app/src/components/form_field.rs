@@ -1,0 +1,125 @@
+//! A form's field: label above, help below, the error beside it.
+//!
+//! Data never stands inside a `<textarea>`: Leptos 0.8 writes its dynamic children unescaped into
+//! the page (F3). What comes back after a refusal is the `value` of an input; a text area is empty.
+
+use leptos::prelude::*;
+
+use crate::error::{Field, RefusalView};
+
+/// One line.
+#[component]
+pub fn LineField<'a>(
+    /// Which; its name is the posted one.
+    field: Field,
+    /// What to write, and what becomes of it.
+    help: &'static str,
+    /// What was typed before a refusal.
+    #[prop(optional, into)]
+    value: String,
+    /// Why the form was refused, where it was.
+    #[prop(optional_no_strip)]
+    refusal: Option<&'a RefusalView>,
+    /// When it may stay empty, where it may.
+    #[prop(optional)]
+    note: Option<&'static str>,
+    /// Whether it holds a key or reference.
+    #[prop(optional)]
+    mono: bool,
+) -> impl IntoView {
+    let name = field.as_str();
+    let wrong = is_wrong(field, refusal);
+    let class = if mono { "input input--mono" } else { "input" };
+    view! {
+        <div class="field" data-invalid=wrong.then_some("true")>
+            {label(field, note)}
+            <input
+                class=class
+                type="text"
+                id=name
+                name=name
+                value=value
+                maxlength="1000"
+                autocomplete="off"
+                aria-describedby=described(field, wrong)
+                aria-invalid=wrong.then_some("true")
+            />
+            {below(field, help, wrong)}
+        </div>
+    }
+    .into_any()
+}
+
+/// Several lines; always empty when the page comes.
+#[component]
+pub fn AreaField<'a>(
+    /// Which; its name is the posted one.
+    field: Field,
+    /// What to write, and what becomes of it.
+    help: &'static str,
+    /// Why the form was refused, where it was.
+    #[prop(optional_no_strip)]
+    refusal: Option<&'a RefusalView>,
+    /// When it may stay empty, where it may.
+    #[prop(optional)]
+    note: Option<&'static str>,
+) -> impl IntoView {
+    let name = field.as_str();
+    let wrong = is_wrong(field, refusal);
+    view! {
+        <div class="field" data-invalid=wrong.then_some("true")>
+            {label(field, note)}
+            <textarea
+                class="input"
+                id=name
+                name=name
+                maxlength="4000"
+                aria-describedby=described(field, wrong)
+                aria-invalid=wrong.then_some("true")
+            ></textarea>
+            {below(field, help, wrong)}
+        </div>
+    }
+    .into_any()
+}
+
+/// Whether a refusal is about this field.
+#[must_use]
+pub fn is_wrong(field: Field, refusal: Option<&RefusalView>) -> bool {
+    refusal.is_some_and(|refusal| refusal.field == Some(field))
+}
+
+/// The ids that a field's description stands under.
+#[must_use]
+pub fn described(field: Field, wrong: bool) -> String {
+    let name = field.as_str();
+    if wrong { format!("{name}-error {name}-help") } else { format!("{name}-help") }
+}
+
+fn label(field: Field, note: Option<&'static str>) -> impl IntoView {
+    let optional =
+        note.map(|note| view! { <span class="field-optional">{format!(" ({note})")}</span> });
+    view! {
+        <label class="field-label" for=field.as_str()>
+            {field.label()}
+            {optional}
+        </label>
+    }
+}
+
+fn below(field: Field, help: &'static str, wrong: bool) -> impl IntoView {
+    let name = field.as_str();
+    let error = wrong.then(|| {
+        view! {
+            <p class="field-error" id=format!("{name}-error")>
+                {field.mend()}
+            </p>
+        }
+    });
+    view! {
+        {error}
+        <p class="field-help" id=format!("{name}-help")>
+            {help}
+        </p>
+    }
+}

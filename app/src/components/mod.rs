@@ -1,0 +1,23 @@
+//! Pieces that pages are made of. None reads data or the clock: what a piece shows is in its
+//! properties, so that the server's HTML and the browser's first render are the same.
+
+pub mod amount;
+pub mod body_view;
+pub mod compare;
+pub mod confirm_form;
+pub mod data_table;
+pub mod diff;
+pub mod empty_state;
+pub mod facts;
+pub mod filter_form;
+pub mod form_field;
+pub mod icon;
+pub mod key;
+pub mod layout;
+pub mod nav;
+pub mod notice;
+pub mod pager;
+pub mod receipt_view;
+pub mod state_badge;
+pub mod timeline;
+pub mod timestamp;

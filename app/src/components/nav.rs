@@ -1,0 +1,131 @@
+//! The rail: where one can go today, with the count that matters; below it zone, theme and person.
+
+use domain::view::Me;
+use leptos::prelude::*;
+use leptos_router::components::A;
+
+use super::icon::{Icon, IconName};
+use crate::{error::ConsoleError, text};
+
+/// The console's mark: a ring that closes with a check.
+#[component]
+pub fn BrandMark() -> impl IntoView {
+    view! {
+        <svg class="brand-mark icon" viewBox="0 0 16 16" aria-hidden="true" focusable="false">
+            <path class="icon-stroke" d="M12.9 3.3A6.6 6.6 0 1 0 14.6 8"></path>
+            <path class="icon-stroke" d="M5.2 7.9l2.4 2.4 6.2-6.4"></path>
+        </svg>
+    }
+}
+
+/// The rail. `me` feeds the count and the person; without it the links still work.
+#[component]
+pub fn Nav(
+    /// Who is signed in.
+    me: Resource<Result<Me, ConsoleError>>,
+    /// The page to come back to after a preference has changed.
+    here: Signal<String>,
+) -> impl IntoView {
+    let rail = NodeRef::<leptos::html::Nav>::new();
+    // Below 720 px the rail is a popover: following a link within the page must close it.
+    let close = move |_| {
+        if let Some(rail) = rail.get_untracked() {
+            // Fails only where the popover is not open.
+            drop(rail.hide_popover());
+        }
+    };
+    view! {
+        <nav class="rail" id="rail" popover="auto" aria-label="Main" node_ref=rail on:click=close>
+            <a class="brand" href="/" title="Onceover">
+                <BrandMark/>
+                <span class="rail-word">"Onceover"</span>
+            </a>
+            <ul class="rail-links">
+                <li>
+                    <A href="/" exact=true attr:class="rail-link" attr:title="Attention">
+                        <Icon name=IconName::Flag/>
+                        <span class="rail-word">"Attention"</span>
+                        <Transition>
+                            {move || Suspend::new(async move { me.await.ok().map(|me| attention(&me)) })}
+                        </Transition>
+                    </A>
+                </li>
+                <li>
+                    <A href="/operations" attr:class="rail-link" attr:title="Operations">
+                        <Icon name=IconName::List/>
+                        <span class="rail-word">"Operations"</span>
+                    </A>
+                </li>
+            </ul>
+            <div class="rail-foot">
+                <p class="rail-fact" title="Times in UTC">
+                    <Icon name=IconName::Clock/>
+                    <span class="rail-word">"Times in UTC"</span>
+                </p>
+                <ThemeSwitch here/>
+                <Transition>{move || Suspend::new(async move { person(me.await) })}</Transition>
+            </div>
+        </nav>
+    }
+    .into_any()
+}
+
+fn attention(me: &Me) -> AnyView {
+    if me.attention == 0 {
+        return ().into_any();
+    }
+    let words = text::count(me.attention, me.attention_more);
+    view! {
+        <span class="rail-count">
+            <span aria-hidden="true">{text::short_count(me.attention, me.attention_more)}</span>
+            <span class="visually-hidden">{words}" need a person"</span>
+        </span>
+    }
+    .into_any()
+}
+
+/// Both offers stand in the page; the style sheet shows the one that changes something.
+#[component]
+fn ThemeSwitch(here: Signal<String>) -> impl IntoView {
+    view! {
+        <form method="post" action="/preferences/theme">
+            <input type="hidden" name="return_to" value=move || here.get()/>
+            <button class="rail-link theme-to-dark" name="theme" value="dark" title="Dark theme">
+                <Icon name=IconName::Moon/>
+                <span class="rail-word">"Dark theme"</span>
+            </button>
+            <button class="rail-link theme-to-light" name="theme" value="light" title="Light theme">
+                <Icon name=IconName::Sun/>
+                <span class="rail-word">"Light theme"</span>
+            </button>
+        </form>
+    }
+}
+
+fn person(me: Result<Me, ConsoleError>) -> AnyView {
+    let Ok(me) = me else {
+        return view! {
+            <a class="rail-link" href="/sign-in" rel="external" title="Sign in">
+                <Icon name=IconName::Person/>
+                <span class="rail-word">"Sign in"</span>
+            </a>
+        }
+        .into_any();
+    };
+    view! {
+        <form method="post" action="/sign-out">
+            <button class="rail-link" title="Sign out">
+                <Icon name=IconName::SignOut/>
+                <span class="rail-word">"Sign out"</span>
+            </button>
+        </form>
+        <A href="/me" attr:class="rail-link rail-person" attr:title=me.email.clone()>
+            <span class="initials" aria-hidden="true">{text::initials(&me.name)}</span>
+            <span class="rail-person-words">
+                <span class="rail-person-name">{me.name}</span>
+                <span class="rail-person-role">{me.role.as_str()}</span>
+            </span>
+        </A>
+    }
+    .into_any()
+}

@@ -1,0 +1,94 @@
+//! A remark in the place where something is the matter: what happened, what did not, what is safe.
+
+use domain::problem::Code;
+use leptos::prelude::*;
+
+use super::icon::{Icon, IconName};
+use crate::error::ConsoleError;
+
+/// How a notice is tinted.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Tone {
+    /// A fact.
+    Neutral,
+    /// Done.
+    Good,
+    /// Look before you go on.
+    Caution,
+    /// Refused, or broken.
+    Bad,
+}
+
+impl Tone {
+    const fn word(self) -> &'static str {
+        match self {
+            Self::Neutral => "neutral",
+            Self::Good => "good",
+            Self::Caution => "caution",
+            Self::Bad => "bad",
+        }
+    }
+
+    const fn icon(self) -> IconName {
+        match self {
+            Self::Neutral => IconName::Info,
+            Self::Good => IconName::Check,
+            Self::Caution => IconName::Warning,
+            Self::Bad => IconName::Cross,
+        }
+    }
+}
+
+/// A notice: a sentence, and below it whatever explains it.
+#[component]
+pub fn Notice(
+    /// How it is tinted.
+    tone: Tone,
+    /// The sentence.
+    #[prop(into)]
+    title: String,
+    /// The refusal that it explains, for `data-code`.
+    #[prop(optional)]
+    code: Option<Code>,
+    /// More words, links, buttons.
+    #[prop(optional)]
+    children: Option<Children>,
+) -> impl IntoView {
+    let role = if tone == Tone::Bad { "alert" } else { "note" };
+    view! {
+        <div class="notice" data-tone=tone.word() data-code=code.map(Code::as_str) role=role>
+            <Icon name=tone.icon()/>
+            <div class="notice-body">
+                <p class="notice-title">{title}</p>
+                {children.map(|children| view! { <div class="notice-more">{children()}</div> })}
+            </div>
+        </div>
+    }
+    .into_any()
+}
+
+/// A part of a page whose data did not come. The link asks again; the rest of the page lives.
+#[component]
+pub fn FailedPart(
+    /// Why.
+    error: ConsoleError,
+    /// The page itself, to ask again.
+    #[prop(into)]
+    again: String,
+) -> impl IntoView {
+    let code = error.code();
+    let way_out = if code == Code::Unauthenticated {
+        view! { <a href="/sign-in" rel="external">"Sign in"</a> }.into_any()
+    } else if code.status() >= 500 {
+        view! { <a href=again rel="external">"Try again"</a> }.into_any()
+    } else {
+        ().into_any()
+    };
+    view! {
+        <Notice tone=Tone::Bad title=error.title() code=code>
+            <p>{error.advice()}</p>
+            {way_out}
+        </Notice>
+    }
+    .into_any()
+}

@@ -1,0 +1,141 @@
+//! A receipt: one decision, carried out once, with what it changed and what followed.
+
+use domain::{
+    action::{Outcome, Verb},
+    operation::Status,
+    view::{AlsoDecided, Receipt, ReceiptState},
+};
+use leptos::prelude::*;
+
+use super::{
+    facts::{fact, fact_key, fact_text, text_or_link},
+    state_badge::StateBadge,
+    timestamp::Timestamp,
+};
+
+/// What was decided, in words.
+#[must_use]
+pub fn decided(receipt: &Receipt) -> String {
+    match (receipt.verb, receipt.outcome) {
+        (Verb::Confirm, Some(outcome)) => format!("Confirmed: {}", Outcome::label(outcome)),
+        (Verb::Confirm, None) => "Confirmed".to_owned(),
+        (Verb::Release, _) => match receipt.after.status {
+            Status::Unknown => "Released: became unknown".to_owned(),
+            _ => "Released: can be claimed again".to_owned(),
+        },
+        (Verb::Reconcile, _) => "Reconciliation asked for".to_owned(),
+        (Verb::Retry, _) => "Another attempt granted".to_owned(),
+        (Verb::Cancel, _) => match receipt.before.status {
+            Status::FailedRetryable => "Given up".to_owned(),
+            _ => "Cancelled before the call began".to_owned(),
+        },
+        (Verb::Correct, _) => "Corrected".to_owned(),
+    }
+}
+
+/// The receipt itself.
+#[component]
+pub fn ReceiptView(
+    /// The decision.
+    receipt: Receipt,
+) -> impl IntoView {
+    let title = decided(&receipt);
+    let operation = format!("/operations/{}", receipt.target);
+    view! {
+        <article class="receipt">
+            <header class="receipt-head">
+                <p class="receipt-kind">"Receipt"</p>
+                <h1 class="receipt-title">{title}</h1>
+                <p class="receipt-sub">
+                    {receipt.actor.clone()} " · " <Timestamp at=receipt.at/>
+                </p>
+            </header>
+            <ol class="receipt-move" aria-label="Before and after">
+                {state("Before", &receipt.before)} {state("After", &receipt.after)}
+            </ol>
+            {facts(&receipt)}
+            {followed(receipt.followed)}
+            {also(receipt.also_decided_by)}
+            <footer class="receipt-foot">
+                <p>
+                    "Sending the same decision again changes nothing and shows this receipt. "
+                    <a href=operation>"Open the operation"</a>
+                </p>
+            </footer>
+        </article>
+    }
+    .into_any()
+}
+
+fn state(when: &'static str, state: &ReceiptState) -> impl IntoView + use<> {
+    let person = if state.needs_manual { ", needs a person" } else { "" };
+    view! {
+        <li>
+            <span class="receipt-when">{when}</span>
+            <StateBadge status=state.status/>
+            <span class="receipt-version">{format!("version {}{person}", state.version)}</span>
+        </li>
+    }
+}
+
+fn facts(receipt: &Receipt) -> AnyView {
+    let target = receipt.target_operation.clone();
+    let facts: Vec<AnyView> = [
+        Some(fact("Who", format!("{} ({})", receipt.actor, receipt.actor_email))),
+        Some(fact("Operation", target)),
+        Some(fact_key("Its key", receipt.target_key.clone())),
+        receipt.amount.as_ref().map(|amount| fact("Amount", amount.to_string())),
+        receipt.outcome.map(|outcome| fact("Outcome", outcome.label())),
+        receipt.external_reference.clone().map(|reference| fact_key("Reference", reference)),
+        Some(fact_text("Reason", receipt.reason.clone())),
+        receipt.evidence.clone().map(|evidence| fact("Evidence", text_or_link(evidence))),
+        Some(fact_key("Action", receipt.verb.operation())),
+        Some(fact_key("Action key", receipt.action_key.clone())),
+        Some(fact_key("Receipt", receipt.id.to_string())),
+    ]
+    .into_iter()
+    .flatten()
+    .collect();
+    view! { <dl class="facts">{facts}</dl> }.into_any()
+}
+
+fn followed(followed: Vec<String>) -> Option<AnyView> {
+    (!followed.is_empty()).then(|| {
+        view! {
+            <section class="section" aria-labelledby="followed">
+                <h2 class="section-title" id="followed">
+                    "What followed"
+                </h2>
+                <ul class="receipt-followed">
+                    {followed.into_iter().map(|sentence| view! { <li>{sentence}</li> }).collect_view()}
+                </ul>
+            </section>
+        }
+        .into_any()
+    })
+}
+
+fn also(also: Vec<AlsoDecided>) -> Option<AnyView> {
+    (!also.is_empty()).then(|| {
+        view! {
+            <section class="section" aria-labelledby="also">
+                <h2 class="section-title" id="also">
+                    "Also decided by"
+                </h2>
+                <ul class="receipt-also">{also.into_iter().map(one).collect_view()}</ul>
+            </section>
+        }
+        .into_any()
+    })
+}
+
+fn one(also: AlsoDecided) -> impl IntoView {
+    view! {
+        <li>
+            <strong>{also.actor}</strong>
+            " · "
+            <Timestamp at=also.at/>
+            {format!(" · \u{201c}{}\u{201d}", also.reason)}
+        </li>
+    }
+}

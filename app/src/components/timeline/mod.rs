@@ -1,0 +1,148 @@
+//! The timeline: an ordered list that reads without the drawing, and the drawing of the same.
+//!
+//! Every item has a link of its own. The links carry `rel="external"`, so that the browser itself
+//! moves to them: the router would change the address without marking the target.
+
+pub mod axis;
+mod scale;
+mod story;
+
+use chrono::{DateTime, Utc};
+use domain::{operation::Status, view::TimelineItem};
+use leptos::prelude::*;
+
+use self::story::{Entry, story};
+use super::icon::{Icon, IconName};
+use crate::text;
+
+/// An operation's life, oldest first.
+#[component]
+pub fn Timeline<'a>(
+    /// The events, oldest first.
+    items: &'a [TimelineItem],
+    /// When they were read.
+    as_of: DateTime<Utc>,
+    /// Whether the operation is final: it is then not waiting for anything.
+    ended: bool,
+) -> impl IntoView {
+    let entries: Vec<_> = story(items, as_of, ended).iter().map(entry).collect();
+    view! { <ol class="timeline">{entries}</ol> }.into_any()
+}
+
+fn entry(entry: &Entry<'_>) -> AnyView {
+    match entry {
+        Entry::Day(day) => view! {
+            <li class="timeline-day">
+                <span>{format!("{day} UTC")}</span>
+            </li>
+        }
+        .into_any(),
+        Entry::Attempt(number) => view! {
+            <li class="timeline-attempt">
+                <span>{format!("Call {number}")}</span>
+            </li>
+        }
+        .into_any(),
+        Entry::Gap { seconds, open } => {
+            let length = text::span(seconds.saturating_mul(1_000));
+            let words = if *open {
+                format!("no event for {length}, until now")
+            } else {
+                format!("no event for {length}")
+            };
+            view! {
+                <li class="timeline-gap">
+                    <span class="timeline-gap-words">{words}</span>
+                </li>
+            }
+            .into_any()
+        }
+        Entry::Item(item) => happening(item),
+    }
+}
+
+fn happening(item: &TimelineItem) -> AnyView {
+    let class =
+        if item.by_person { "timeline-item timeline-item--person" } else { "timeline-item" };
+    let icon = icon(item);
+    let href = format!("#{}", item.anchor);
+    let initials = item.by_person.then(|| {
+        view! {
+            <span class="initials" aria-hidden="true">
+                {text::initials(&item.actor)}
+            </span>
+        }
+    });
+    let receipt = item.receipt.map(|receipt| {
+        view! { <a href=format!("/receipts/{receipt}")>"Receipt"</a> }
+    });
+    let reason = item.detail.iter().find(|(name, _)| name == "reason").map(
+        |(_, reason)| view! { <p class="timeline-who">{format!("\u{201c}{reason}\u{201d}")}</p> },
+    );
+    view! {
+        <li class=class id=item.anchor.clone() data-status=item.to.map(Status::as_str)>
+            <a class="timeline-at" href=href rel="external">
+                <time datetime=text::machine(item.at) title=text::instant_ms(item.at)>
+                    {text::time_of_day_ms(item.at)}
+                </time>
+            </a>
+            <span class="timeline-dot">
+                <Icon name=icon/>
+            </span>
+            <div class="timeline-body">
+                <p class="timeline-sentence">{item.sentence.clone()}</p>
+                {reason}
+                <p class="timeline-who">{initials} <span>{item.actor.clone()}</span> {receipt}</p>
+                {raw(item)}
+            </div>
+        </li>
+    }
+    .into_any()
+}
+
+/// The event as it is stored, folded.
+fn raw(item: &TimelineItem) -> AnyView {
+    let number =
+        |name: &str, value: Option<i64>| value.map(|value| (name.to_owned(), value.to_string()));
+    let state =
+        |name: &str, state: Option<Status>| state.map(|state| (name.to_owned(), state.to_string()));
+    let pairs = [
+        Some(("rule".to_owned(), item.rule.clone())),
+        state("from", item.from),
+        state("to", item.to),
+        number("version", item.version),
+        number("fence", item.fence),
+        number("attempt", Some(i64::from(item.attempt))),
+    ];
+    let pairs: Vec<_> = pairs.into_iter().flatten().chain(item.detail.iter().cloned()).collect();
+    view! {
+        <details class="fold">
+            <summary>"Raw event"</summary>
+            <dl class="timeline-detail">
+                {pairs
+                    .into_iter()
+                    .map(|(name, value)| {
+                        view! {
+                            <div>
+                                <dt>{name}</dt>
+                                <dd>{value}</dd>
+                            </div>
+                        }
+                    })
+                    .collect_view()}
+            </dl>
+        </details>
+    }
+    .into_any()
+}
+
+fn icon(item: &TimelineItem) -> IconName {
+    match (item.rule.as_str(), item.to) {
+        ("note", _) => IconName::Pencil,
+        ("evidence" | "O24" | "O25" | "O26", _) => IconName::Sheet,
+        ("conflict", _) => IconName::Conflict,
+        ("outbox", _) => IconName::Outbox,
+        (_, Some(status)) => IconName::of(status),
+        (_, None) => IconName::Info,
+    }
+}

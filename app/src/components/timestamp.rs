@@ -1,0 +1,38 @@
+//! Instants: exact with their zone, or as an age that is counted from when the data was read.
+//!
+//! Guards against a page that reads its own clock: the server's HTML and the browser's first
+//! render would differ, and ages would follow a wrong clock (D19).
+
+use chrono::{DateTime, Utc};
+use leptos::prelude::*;
+
+use crate::text;
+
+/// An exact instant in UTC.
+#[component]
+pub fn Timestamp(
+    /// The instant.
+    at: DateTime<Utc>,
+) -> impl IntoView {
+    view! {
+        <time class="instant" datetime=text::machine(at) title=text::instant_ms(at)>
+            {text::instant(at)}
+        </time>
+    }
+}
+
+/// An age; the exact instant stands in its title, and beside it while its row has the focus.
+#[component]
+pub fn Ago(
+    /// The instant.
+    at: DateTime<Utc>,
+    /// When the data was read, by the database's clock.
+    as_of: DateTime<Utc>,
+) -> impl IntoView {
+    let exact = text::instant_ms(at);
+    view! {
+        <time class="ago" datetime=text::machine(at) title=exact>
+            {text::ago(at, as_of)}
+        </time>
+    }
+}

@@ -1,0 +1,257 @@
+//! What a server function may answer besides its value: a refusal from the closed list, or silence.
+//!
+//! Leptos reads an error back from the page's own address (`__err`), so anybody can craft one.
+//! Nothing here holds free text: a crafted error can only show one of our own sentences, and no
+//! internal text can leave the server through it (T41).
+
+use std::str::FromStr;
+
+use chrono::{DateTime, Utc};
+use domain::{
+    access::Permission,
+    ids::OperationId,
+    operation::UnknownWord,
+    problem::Code,
+    view::{ReceiptState, Refusal},
+};
+use leptos::{
+    prelude::FromServerFnError,
+    server_fn::{codec::JsonEncoding, error::ServerFnErrorErr},
+};
+use serde::{Deserialize, Serialize};
+
+/// Why a server function gave no value.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum ConsoleError {
+    /// The server refused; the same shape as [`crate::api::actions::ActionReply::Refused`], so
+    /// that a refused action can carry the refusal's own HTTP status.
+    Refused(RefusalView),
+    /// No answer that can be read arrived at the browser.
+    Unreachable,
+}
+
+impl ConsoleError {
+    /// A refusal that needs no more than its code.
+    #[must_use]
+    pub const fn code_only(code: Code) -> Self {
+        Self::Refused(RefusalView::new(code))
+    }
+
+    /// The stable code; silence counts as unavailable.
+    #[must_use]
+    pub const fn code(&self) -> Code {
+        match self {
+            Self::Refused(refusal) => refusal.code,
+            Self::Unreachable => Code::Unavailable,
+        }
+    }
+
+    /// What happened, in a sentence.
+    #[must_use]
+    pub const fn title(&self) -> &'static str {
+        match self {
+            Self::Refused(refusal) => refusal.code.title(),
+            Self::Unreachable => "The console did not answer.",
+        }
+    }
+
+    /// What did not happen, and what is safe now.
+    #[must_use]
+    pub const fn advice(&self) -> &'static str {
+        match self {
+            Self::Refused(refusal) => refusal.code.advice(),
+            Self::Unreachable => {
+                "It is not known here whether the request arrived. Repeating it is safe: it carries the same key."
+            }
+        }
+    }
+}
+
+impl From<Refusal> for ConsoleError {
+    fn from(refusal: Refusal) -> Self {
+        Self::Refused(RefusalView::from(refusal))
+    }
+}
+
+impl FromServerFnError for ConsoleError {
+    type Encoder = JsonEncoding;
+
+    fn from_server_fn_error(error: ServerFnErrorErr) -> Self {
+        match error {
+            ServerFnErrorErr::Args(_) | ServerFnErrorErr::MissingArg(_) => {
+                Self::code_only(Code::RequestInvalid)
+            }
+            ServerFnErrorErr::Request(_)
+            | ServerFnErrorErr::Deserialization(_)
+            | ServerFnErrorErr::Response(_) => Self::Unreachable,
+            ServerFnErrorErr::Registration(_)
+            | ServerFnErrorErr::UnsupportedRequestMethod(_)
+            | ServerFnErrorErr::ServerError(_)
+            | ServerFnErrorErr::MiddlewareError(_)
+            | ServerFnErrorErr::Serialization(_) => Self::code_only(Code::Internal),
+        }
+    }
+}
+
+/// A refusal as the browser gets it: codes, ids, numbers and instants, no sentence.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct RefusalView {
+    /// Which.
+    pub code: Code,
+    /// The field that does not fit.
+    pub field: Option<Field>,
+    /// The right that is missing.
+    pub missing: Option<Permission>,
+    /// What the record looks like now.
+    pub current: Option<ReceiptState>,
+    /// The decision that stands instead.
+    pub receipt: Option<OperationId>,
+    /// From when it would be allowed.
+    pub at: Option<DateTime<Utc>>,
+    /// The version that the refused form showed.
+    pub shown: Option<i64>,
+}
+
+impl RefusalView {
+    /// A refusal that needs no more than its code.
+    #[must_use]
+    pub const fn new(code: Code) -> Self {
+        Self {
+            code,
+            field: None,
+            missing: None,
+            current: None,
+            receipt: None,
+            at: None,
+            shown: None,
+        }
+    }
+
+    /// A field that is missing or does not fit.
+    #[must_use]
+    pub const fn field(field: Field) -> Self {
+        Self { field: Some(field), ..Self::new(Code::Unprocessable) }
+    }
+}
+
+impl From<Refusal> for RefusalView {
+    fn from(refusal: Refusal) -> Self {
+        Self {
+            code: refusal.code,
+            field: refusal.field.and_then(|field| field.parse().ok()),
+            missing: refusal.missing,
+            current: refusal.current,
+            receipt: refusal.receipt,
+            at: refusal.at,
+            shown: None,
+        }
+    }
+}
+
+macro_rules! fields {
+    ($($(#[$doc:meta])* $name:ident = $word:literal, $label:literal, $mend:literal;)*) => {
+        /// A form's or filter's field, by the name that it is posted under.
+        #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+        #[serde(rename_all = "snake_case")]
+        pub enum Field { $($(#[$doc])* $name,)* }
+
+        impl Field {
+            /// All fields.
+            pub const ALL: &[Self] = &[$(Self::$name,)*];
+
+            /// The name in forms, URLs and the JSON API.
+            #[must_use]
+            pub const fn as_str(self) -> &'static str {
+                match self { $(Self::$name => $word,)* }
+            }
+
+            /// The name that people read.
+            #[must_use]
+            pub const fn label(self) -> &'static str {
+                match self { $(Self::$name => $label,)* }
+            }
+
+            /// What to write into it.
+            #[must_use]
+            pub const fn mend(self) -> &'static str {
+                match self { $(Self::$name => $mend,)* }
+            }
+        }
+    };
+}
+
+fields! {
+    /// The version that the page showed.
+    Version = "version", "Version", "Open the page again: it carries the version.";
+    /// What a person found out.
+    Outcome = "outcome", "What happened", "Choose one: it happened, or it did not.";
+    /// The provider's reference.
+    ExternalReference = "external_reference", "Provider\u{2019}s reference", "If it happened, give the reference under which the provider keeps it, at most 512 characters; what did not happen has none.";
+    /// The amount in the evidence.
+    AmountMinor = "amount_minor", "Amount in the evidence", "A whole number of the currency\u{2019}s smallest unit, such as 12900 for 129.00 EUR. Evidence of another amount than the one on record is not evidence of this effect.";
+    /// The currency in the evidence.
+    Currency = "currency", "Currency in the evidence", "Three capital letters, such as EUR.";
+    /// Why.
+    Reason = "reason", "Reason", "Say why in a sentence, at most 1,000 characters; it stays on the record.";
+    /// What it rests on.
+    Evidence = "evidence", "Evidence", "A text or a link that others can check.";
+    /// Acting against a fresh lease.
+    Force = "force", "Release although it beats", "This needs a second person.";
+    /// A note's text.
+    Text = "text", "Note", "Write at least a word, at most 4,000 characters.";
+    /// A search.
+    Q = "q", "Search", "At most 512 characters.";
+    /// A filter by state.
+    Status = "status", "State", "Choose one from the list.";
+    /// A filter by kind.
+    Operation = "operation", "Kind", "Choose one from the list.";
+    /// A filter by age.
+    From = "from", "From", "A date, at most 90 days before the other end.";
+    /// A filter by age.
+    To = "to", "To", "A date, at most 90 days after the other end.";
+    /// A place in a list.
+    Cursor = "cursor", "Page", "Start again from the first page.";
+    /// The length of a page.
+    Limit = "limit", "Rows", "Between 1 and 200.";
+}
+
+impl FromStr for Field {
+    type Err = UnknownWord;
+
+    fn from_str(text: &str) -> Result<Self, UnknownWord> {
+        Self::ALL
+            .iter()
+            .copied()
+            .find(|field| field.as_str() == text)
+            .ok_or_else(|| UnknownWord(text.into()))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_crafted_error_can_only_pick_from_the_closed_list() {
+        let crafted = br#"{"refused":{"code":"<script>alert(1)</script>"}}"#;
+        assert_eq!(ConsoleError::de(crafted.to_vec().into()), ConsoleError::Unreachable);
+        let known = ConsoleError::Refused(RefusalView::field(Field::Reason));
+        assert_eq!(ConsoleError::de(known.ser()), known);
+    }
+
+    #[test]
+    fn internal_text_never_travels() {
+        let secret = ServerFnErrorErr::ServerError("relation \"operations\" does not exist".into());
+        let bytes = ConsoleError::from_server_fn_error(secret).ser();
+        assert!(!String::from_utf8_lossy(&bytes).contains("relation"));
+    }
+
+    #[test]
+    fn a_field_is_the_same_word_in_json_and_in_forms() {
+        for field in Field::ALL {
+            assert_eq!(field.as_str().parse(), Ok(*field));
+        }
+        assert!("password".parse::<Field>().is_err());
+    }
+}

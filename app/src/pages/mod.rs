@@ -1,0 +1,9 @@
+//! One file per page, named like its path.
+
+mod failed;
+pub mod me;
+pub mod not_found;
+pub mod operations;
+pub mod overview;
+pub mod receipts;
+pub mod sign_in;

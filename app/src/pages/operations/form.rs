@@ -1,0 +1,114 @@
+//! `/operations/{id}/{verb}`: one decision, with what is known before it and what follows from it.
+//!
+//! The same page explains a refusal: in place with WASM, from its own address without.
+
+use domain::{action::Verb, ids::OperationId};
+use leptos::{html::Div, prelude::*};
+use leptos_meta::Title;
+use leptos_router::hooks::{use_params_map, use_url};
+
+use super::{
+    actions::Actions,
+    form_body::{FormBody, Known},
+};
+use crate::{
+    api::{
+        operations::{OperationPage, ask_provider, operation},
+        receipts::receipt,
+        refused::RefusedForm,
+    },
+    components::confirm_form::Draft,
+    error::ConsoleError,
+    pages::failed::{Failed, no_such_record},
+};
+
+/// The page of an action's form.
+#[component]
+pub fn FormPage() -> impl IntoView {
+    let params = use_params_map();
+    let url = use_url();
+    let place = Memo::new(move |_| {
+        params.with(|params| {
+            let id = params.get("id")?.parse::<OperationId>().ok()?;
+            let verb = params.get("verb")?.parse::<Verb>().ok()?;
+            (verb != Verb::Correct).then_some((id, verb))
+        })
+    });
+    let refused = Memo::new(move |_| url.with(|url| RefusedForm::from_query(url.search())));
+    let actions = Actions::default();
+    let verb = move || place.get().map_or(Verb::Confirm, |(_, verb)| verb);
+    let refusal = Memo::new(move |_| {
+        let from_address = || refused.get().map(|refused| ConsoleError::Refused(refused.refusal));
+        actions.refusal(verb()).or_else(from_address)
+    });
+    let kept = Memo::new(move |_| refused.get().map(|refused| refused.kept).unwrap_or_default());
+    let draft = Draft::new(&kept.get_untracked());
+
+    let page = Resource::new(move || (place.get(), actions.sent(verb())), |(place, _)| load(place));
+    let answer = Resource::new(
+        move || (place.get(), actions.sent(verb())),
+        |(place, _)| async move {
+            match place {
+                Some((id, Verb::Confirm)) => Some(ask_provider(id).await),
+                _ => None,
+            }
+        },
+    );
+    let other = Resource::new(
+        move || match refusal.get() {
+            Some(ConsoleError::Refused(refusal)) => refusal.receipt,
+            _ => None,
+        },
+        |id| async move {
+            match id {
+                Some(id) => receipt(id).await.ok(),
+                None => None,
+            }
+        },
+    );
+    let summary = NodeRef::<Div>::new();
+    Effect::new(move |_| {
+        if refusal.get().is_some()
+            && actions.sent(verb()) > 0
+            && let Some(summary) = summary.get()
+        {
+            // The element may be gone again; then there is nothing to focus.
+            drop(summary.focus());
+        }
+    });
+    view! {
+        <Title text="Decide · Onceover"/>
+        <Transition fallback=|| view! { <p class="page-sub">"Loading the operation"</p> }>
+            {move || {
+                let (place, refusal, kept) = (place.get(), refusal.get(), kept.get());
+                Suspend::new(async move {
+                    let known = Known { answer: answer.await, other: other.await };
+                    match (page.await, place) {
+                        (Ok(page), Some((_, verb))) => view! {
+                            <FormBody
+                                detail=&page.detail
+                                verb
+                                known
+                                refusal
+                                kept
+                                draft
+                                actions
+                                summary
+                            />
+                        }
+                        .into_any(),
+                        (Err(error), _) => view! { <Failed error/> }.into_any(),
+                        (Ok(_), None) => view! { <Failed error=no_such_record()/> }.into_any(),
+                    }
+                })
+            }}
+        </Transition>
+    }
+}
+
+async fn load(place: Option<(OperationId, Verb)>) -> Result<OperationPage, ConsoleError> {
+    match place {
+        Some((id, _)) => operation(id).await,
+        None => Err(no_such_record()),
+    }
+}

@@ -1,0 +1,194 @@
+//! A form page's content: the verdict, why an earlier try was refused, what is known, the form.
+
+use domain::{
+    action::Verb,
+    problem::Code,
+    reconciliation::ProviderAnswer,
+    view::{ActionOffer, OperationDetail, Receipt},
+};
+use leptos::{form::ActionForm, html::Div, prelude::*};
+
+use super::{
+    actions::Actions,
+    known::WhatIsKnown,
+    refusal::RefusalSummary,
+    sections::{VerdictBand, count_facts, lease_facts},
+    words,
+};
+use crate::{
+    api::refused::Kept,
+    components::{
+        confirm_form::{ConfirmForm, Draft},
+        form_field::LineField,
+        icon::{Icon, IconName},
+        key::Key,
+        notice::{Notice, Tone},
+        state_badge::StateBadge,
+    },
+    error::{ConsoleError, Field, RefusalView},
+};
+
+/// What the page learnt beside the record.
+#[derive(Debug, Clone)]
+pub struct Known {
+    /// What the provider answers now; only asked for on the confirm page.
+    pub answer: Option<Result<ProviderAnswer, ConsoleError>>,
+    /// The decision that stands instead of a refused one.
+    pub other: Option<Receipt>,
+}
+
+/// The content.
+#[expect(clippy::too_many_arguments, reason = "a component's properties")]
+#[component]
+pub fn FormBody<'a>(
+    /// The operation as it is now.
+    detail: &'a OperationDetail,
+    /// The action.
+    verb: Verb,
+    /// What else is known.
+    known: Known,
+    /// Why it was refused, where it was.
+    refusal: Option<ConsoleError>,
+    /// What was typed before a refusal.
+    kept: Kept,
+    /// The choice as it is made.
+    draft: Draft,
+    /// What posts the forms.
+    actions: Actions,
+    /// Where the focus goes after a refusal.
+    summary: NodeRef<Div>,
+) -> impl IntoView {
+    let row = &detail.row;
+    let offer = detail.actions.iter().find(|offer| offer.verb == verb).cloned();
+    let refused = refusal.as_ref().map(|error| {
+        let other = known.other.as_ref();
+        view! { <RefusalSummary error verb detail other node_ref=summary/> }.into_any()
+    });
+    let hint = refusal.is_none().then(|| offer.as_ref().and_then(offer_notice)).flatten();
+    let enabled = verb.fits(row.status)
+        && offer.as_ref().is_none_or(|offer| {
+            offer.missing.is_none() && offer.refusal != Some(Code::NotAllowedInState)
+        });
+    let field = match refusal {
+        Some(ConsoleError::Refused(refusal)) => Some(refusal),
+        Some(ConsoleError::Unreachable) | None => None,
+    };
+    let facts = match verb {
+        Verb::Confirm => view! { <WhatIsKnown detail answer=known.answer/> }.into_any(),
+        Verb::Release => {
+            view! { <dl class="facts">{lease_facts(detail)} {count_facts(detail)}</dl> }.into_any()
+        }
+        _ => ().into_any(),
+    };
+    let form = form(detail, verb, field.as_ref(), kept, draft, actions, enabled);
+    view! {
+        <article class="detail">
+            <header class="detail-head">
+                <div class="detail-name">
+                    <p class="detail-kind">
+                        <StateBadge status=row.status tombstoned=row.tombstoned/>
+                        <span>{row.operation.clone()}</span>
+                        <a href=format!("/operations/{}", row.id)>
+                            <Key text=row.key.clone() whole=true/>
+                        </a>
+                    </p>
+                    <h1 class="detail-key">{words::title(verb, row.status)}</h1>
+                    <p class="detail-sub">{format!("version {}", row.version)}</p>
+                </div>
+            </header>
+            {refused}
+            {hint}
+            <VerdictBand verdict=detail.verdict.clone()/>
+            {facts}
+            {form}
+        </article>
+    }
+    .into_any()
+}
+
+/// Why an action would be refused now, before anybody tries.
+fn offer_notice(offer: &ActionOffer) -> Option<AnyView> {
+    let code = offer.refusal.or_else(|| offer.missing.map(|_| Code::PermissionMissing))?;
+    let right = offer.missing.map(|missing| {
+        let holders: Vec<_> = missing.holders().iter().map(ToString::to_string).collect();
+        let words =
+            format!("It takes the right to {}. Held by: {}.", missing.label(), holders.join(", "));
+        view! { <p>{words}</p> }
+    });
+    Some(
+        view! {
+            <Notice tone=Tone::Caution title=code.title()>
+                <p>{code.advice()}</p>
+                {right}
+            </Notice>
+        }
+        .into_any(),
+    )
+}
+
+fn form(
+    detail: &OperationDetail,
+    verb: Verb,
+    refusal: Option<&RefusalView>,
+    kept: Kept,
+    draft: Draft,
+    actions: Actions,
+    enabled: bool,
+) -> AnyView {
+    let status = detail.row.status;
+    let consequence = view! {
+        <div class="consequence">
+            <Icon name=IconName::Info/>
+            <p>{words::consequence(verb, status)}</p>
+        </div>
+    }
+    .into_any();
+    if verb == Verb::Confirm {
+        let action = actions.confirm;
+        return view! { <ConfirmForm action detail kept refusal draft enabled consequence/> }
+            .into_any();
+    }
+    let fields = view! {
+        <input type="hidden" name="id" value=detail.row.id.to_string()/>
+        <input type="hidden" name="version" value=detail.row.version.to_string()/>
+        <LineField
+            field=Field::Reason
+            help="Why, in a sentence. It stays on the record under your name."
+            value=kept.reason
+            refusal
+        />
+        {consequence}
+        <div class="form-actions">
+            <button
+                class="button button--primary"
+                type="submit"
+                disabled=move || !enabled || actions.pending(verb)
+            >
+                {words::button(verb, status)}
+            </button>
+            <a class="button" href=format!("/operations/{}", detail.row.id)>
+                "Back without doing it"
+            </a>
+        </div>
+    }
+    .into_any();
+    match verb {
+        Verb::Release => view! {
+            <ActionForm action=actions.release attr:class="form" attr:aria-label="Release">{fields}</ActionForm>
+        }
+        .into_any(),
+        Verb::Reconcile => view! {
+            <ActionForm action=actions.reconcile attr:class="form" attr:aria-label="Reconcile">{fields}</ActionForm>
+        }
+        .into_any(),
+        Verb::Retry => view! {
+            <ActionForm action=actions.retry attr:class="form" attr:aria-label="Retry">{fields}</ActionForm>
+        }
+        .into_any(),
+        Verb::Cancel => view! {
+            <ActionForm action=actions.cancel attr:class="form" attr:aria-label="Cancel">{fields}</ActionForm>
+        }
+        .into_any(),
+        Verb::Confirm | Verb::Correct => ().into_any(),
+    }
+}

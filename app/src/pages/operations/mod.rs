@@ -1,0 +1,16 @@
+//! `/operations`: the list, one operation in full, and the forms by which people decide about it.
+
+mod actions;
+mod detail;
+mod form;
+mod form_body;
+mod known;
+mod list;
+mod refusal;
+pub mod row;
+mod sections;
+mod words;
+
+pub use detail::DetailPage;
+pub use form::FormPage;
+pub use list::ListPage;

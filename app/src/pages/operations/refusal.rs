@@ -1,0 +1,211 @@
+//! A refused action, explained where it was taken: what happened, what did not, what is safe now,
+//! and the particulars of this case from the record itself.
+
+use chrono::{DateTime, Utc};
+use domain::{
+    action::Verb,
+    problem::Code,
+    view::{OperationDetail, Receipt, TimelineItem},
+};
+use leptos::{html::Div, prelude::*};
+
+use crate::{
+    components::{receipt_view::decided, timestamp::Timestamp},
+    error::{ConsoleError, RefusalView},
+    text,
+};
+
+/// The summary at the top of a form; it takes the focus.
+#[component]
+pub fn RefusalSummary<'a>(
+    /// Why the action was refused.
+    error: &'a ConsoleError,
+    /// Which action.
+    verb: Verb,
+    /// The record as it is now.
+    detail: &'a OperationDetail,
+    /// The decision that stands instead, where there is one.
+    other: Option<&'a Receipt>,
+    /// Where the focus goes.
+    node_ref: NodeRef<Div>,
+) -> impl IntoView {
+    let particulars = match error {
+        ConsoleError::Refused(refusal) => particulars(refusal, verb, detail, other),
+        ConsoleError::Unreachable => ().into_any(),
+    };
+    view! {
+        <div
+            class="form-errors"
+            role="alert"
+            tabindex="-1"
+            autofocus=true
+            data-code=error.code().as_str()
+            node_ref=node_ref
+        >
+            <h2 class="form-errors-title">{error.title()}</h2>
+            <p>{error.advice()}</p>
+            {particulars}
+        </div>
+    }
+    .into_any()
+}
+
+fn particulars(
+    refusal: &RefusalView,
+    verb: Verb,
+    detail: &OperationDetail,
+    other: Option<&Receipt>,
+) -> AnyView {
+    match refusal.code {
+        Code::Unprocessable => refusal.field.map(field_link).into_any(),
+        Code::Stale => changes(refusal.shown, detail),
+        Code::DecidedOtherwise => {
+            other.filter(|other| other.target == detail.row.id).map(other_decision).into_any()
+        }
+        Code::PermissionMissing => {
+            let missing = refusal.missing.unwrap_or(verb.permission());
+            let holders: Vec<_> = missing.holders().iter().map(ToString::to_string).collect();
+            let words = format!(
+                "It takes the right to {}. Held by: {}.",
+                missing.label(),
+                holders.join(", ")
+            );
+            view! { <p>{words}</p> }.into_any()
+        }
+        Code::TooEarly => refusal.at.or(detail.not_before).map(possible_from).into_any(),
+        Code::LeaseFresh => lease(detail),
+        Code::NotAllowedInState => {
+            let words = format!(
+                "It is {} now, at version {}.",
+                detail.row.status.label(),
+                detail.row.version
+            );
+            view! { <p>{words}</p> }.into_any()
+        }
+        _ => ().into_any(),
+    }
+}
+
+fn field_link(field: crate::error::Field) -> AnyView {
+    view! {
+        <ul>
+            <li>
+                <a href=format!("#{}", field.as_str()) rel="external">
+                    {format!("{}: {}", field.label(), field.mend())}
+                </a>
+            </li>
+        </ul>
+    }
+    .into_any()
+}
+
+fn possible_from(at: DateTime<Utc>) -> AnyView {
+    view! {
+        <p>
+            "Possible from " <Timestamp at/> "."
+        </p>
+    }
+    .into_any()
+}
+
+fn lease(detail: &OperationDetail) -> AnyView {
+    let lease = &detail.row.lease;
+    let words = match (lease.beat_at, lease.lease_until) {
+        (Some(beat), Some(until)) => format!(
+            "Last beat {}; the lease ends {} unless it is renewed.",
+            text::ago(beat, detail.as_of),
+            text::instant(until)
+        ),
+        _ => return ().into_any(),
+    };
+    view! { <p>{words}</p> }.into_any()
+}
+
+fn other_decision(other: &Receipt) -> AnyView {
+    view! {
+        <p>
+            {format!("{}: {}, ", other.actor, decided(other))} <Timestamp at=other.at/> ". "
+            <a href=format!("/receipts/{}", other.id)>"Read its receipt"</a>
+        </p>
+    }
+    .into_any()
+}
+
+/// The events that moved the version since the page was shown.
+#[must_use]
+pub fn since(shown: i64, timeline: &[TimelineItem]) -> Vec<TimelineItem> {
+    timeline
+        .iter()
+        .filter(|item| item.version.is_some_and(|version| version > shown))
+        .cloned()
+        .collect()
+}
+
+fn changes(shown: Option<i64>, detail: &OperationDetail) -> AnyView {
+    let Some(shown) = shown else { return ().into_any() };
+    let changes = since(shown, &detail.timeline);
+    let now = format!(
+        "Your page showed version {shown}; it is version {} now, {}.",
+        detail.row.version,
+        detail.row.status.label()
+    );
+    let operation = detail.row.id;
+    let list = (!changes.is_empty()).then(|| {
+        view! {
+            <ul>
+                {changes
+                    .into_iter()
+                    .map(|item| {
+                        view! {
+                            <li>
+                                <Timestamp at=item.at/>
+                                {format!(", {}: {} ", item.actor, item.sentence)}
+                                <a href=format!("/operations/{operation}#{}", item.anchor)>
+                                    {format!("version {}", item.version.unwrap_or_default())}
+                                </a>
+                            </li>
+                        }
+                    })
+                    .collect_view()}
+            </ul>
+        }
+    });
+    view! {
+        <p>{now}</p>
+        {list}
+        <p>"The form below now carries the new version: look first, then decide again."</p>
+    }
+    .into_any()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn item(version: Option<i64>) -> TimelineItem {
+        TimelineItem {
+            anchor: "e1".into(),
+            at: DateTime::from_timestamp(0, 0).unwrap(),
+            rule: "O16".into(),
+            sentence: String::new(),
+            actor: String::new(),
+            by_person: false,
+            from: None,
+            to: None,
+            version,
+            fence: None,
+            attempt: 1,
+            detail: Vec::new(),
+            receipt: None,
+        }
+    }
+
+    #[test]
+    fn only_what_moved_the_version_since_counts_as_a_change() {
+        let timeline = [item(Some(6)), item(None), item(Some(7)), item(Some(8))];
+        let versions: Vec<_> =
+            since(6, &timeline).into_iter().filter_map(|item| item.version).collect();
+        assert_eq!(versions, [7, 8]);
+        assert!(since(8, &timeline).is_empty());
+    }
+}

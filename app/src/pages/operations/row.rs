@@ -1,0 +1,135 @@
+//! A row of a list of operations: one link over the whole row, its cells in the order of what
+//! people look for.
+
+use chrono::{DateTime, Utc};
+use domain::{
+    ids::OperationId,
+    lease::{LeaseState, LeaseView},
+    view::{AttentionRow, OperationRow},
+};
+use leptos::prelude::*;
+
+use crate::{
+    components::{
+        amount::Amount,
+        data_table::Column,
+        key::Key,
+        state_badge::{PersonDot, StateBadge, cause_flag, flags, status_word},
+        timestamp::Ago,
+    },
+    text,
+};
+
+/// The columns of `/operations`.
+pub const LIST_COLUMNS: &[Column] = &[
+    ("State", "col-status"),
+    ("Operation", "col-operation"),
+    ("Key", "col-key"),
+    ("Reference", "col-reference"),
+    ("Calls", "col-attempt num"),
+    ("Lease", "col-lease"),
+    ("Amount", "col-amount num"),
+    ("Updated", "col-updated num"),
+    ("Flags", "col-flags"),
+];
+
+/// The columns of the merged queue on the first page.
+pub const ATTENTION_COLUMNS: &[Column] = &[
+    ("State", "col-status"),
+    ("Why", "col-cause"),
+    ("Operation", "col-operation"),
+    ("Key", "col-key"),
+    ("Reference", "col-reference"),
+    ("Amount", "col-amount num"),
+    ("Waiting", "col-updated num"),
+    ("Taken by", "col-taken"),
+];
+
+/// A row of `/operations`.
+pub fn list_row(row: OperationRow, as_of: DateTime<Utc>) -> AnyView {
+    let flags = flags(&row);
+    view! {
+        <tr class="row" role="row" data-status=status_word(row.status, row.tombstoned)>
+            <td role="cell" class="col-status">
+                {row.needs_manual.then(|| view! { <PersonDot/> })}
+                <StateBadge status=row.status tombstoned=row.tombstoned/>
+            </td>
+            <td role="cell" class="col-operation cell-sub">{row.operation}</td>
+            {key_cell(row.id, row.key)}
+            {reference_cell(row.external_reference)}
+            <td role="cell" class="col-attempt num cell-sub">{row.attempt}</td>
+            <td role="cell" class="col-lease">{lease(&row.lease, as_of)}</td>
+            <td role="cell" class="col-amount num"><Amount amount=row.amount/></td>
+            <td role="cell" class="col-updated num cell-sub"><Ago at=row.updated_at as_of/></td>
+            <td role="cell" class="col-flags">{flags}</td>
+        </tr>
+    }
+    .into_any()
+}
+
+/// A row of the merged queue.
+pub fn attention_row(row: AttentionRow, as_of: DateTime<Utc>) -> AnyView {
+    let AttentionRow { cause, operation: row, since } = row;
+    view! {
+        <tr class="row" role="row" data-status=status_word(row.status, row.tombstoned)>
+            <td role="cell" class="col-status">
+                <PersonDot/>
+                <StateBadge status=row.status tombstoned=row.tombstoned/>
+            </td>
+            <td role="cell" class="col-cause">{cause_flag(cause)}</td>
+            <td role="cell" class="col-operation cell-sub">{row.operation}</td>
+            {key_cell(row.id, row.key)}
+            {reference_cell(row.external_reference)}
+            <td role="cell" class="col-amount num"><Amount amount=row.amount/></td>
+            <td role="cell" class="col-updated num cell-sub"><Ago at=since as_of/></td>
+            <td role="cell" class="col-taken cell-sub">{row.taken_by.map(taken)}</td>
+        </tr>
+    }
+    .into_any()
+}
+
+fn taken(who: String) -> impl IntoView {
+    view! {
+        <span class="visually-hidden">"taken by "</span>
+        {who}
+    }
+}
+
+fn key_cell(id: OperationId, key: String) -> AnyView {
+    view! {
+        <td role="cell" class="col-key">
+            <a class="row-link" href=format!("/operations/{id}")>
+                <Key text=key/>
+            </a>
+        </td>
+    }
+    .into_any()
+}
+
+fn reference_cell(reference: Option<String>) -> AnyView {
+    view! {
+        <td role="cell" class="col-reference cell-sub">
+            {reference.map(|reference| view! { <Key text=reference/> })}
+        </td>
+    }
+    .into_any()
+}
+
+/// Who holds it: `w-3, beat 4 s ago`, or since when its lease is over.
+fn lease(lease: &LeaseView, as_of: DateTime<Utc>) -> AnyView {
+    let owner = lease.owner.clone().unwrap_or_default();
+    match lease.state {
+        LeaseState::None => ().into_any(),
+        LeaseState::Live => {
+            let beat = lease.beat_at.map(|at| format!(", beat {}", text::ago(at, as_of)));
+            view! { <span class="lease-live">{owner} {beat}</span> }.into_any()
+        }
+        LeaseState::Stale => {
+            let since = lease.lease_until.map_or_else(String::new, |until| {
+                let ms = as_of.signed_duration_since(until).num_milliseconds();
+                format!("stale {}", text::span(ms))
+            });
+            view! { <span class="lease-stale" title=owner>{since}</span> }.into_any()
+        }
+    }
+}

@@ -1,0 +1,61 @@
+//! The same key with other payloads: who sent them, how often, and what differs.
+
+use chrono::{DateTime, Utc};
+use domain::{money::Money, view::ConflictView};
+use leptos::prelude::*;
+
+use super::Part;
+use crate::components::{diff::Diff, timestamp::Ago};
+
+/// Every other payload, beside the one that was accepted.
+#[component]
+pub fn Conflicts(
+    /// The refused payloads.
+    conflicts: Vec<ConflictView>,
+    /// The amount of the accepted one.
+    amount: Option<Money>,
+    /// When they were read.
+    as_of: DateTime<Utc>,
+) -> impl IntoView {
+    if conflicts.is_empty() {
+        return ().into_any();
+    }
+    let count = conflicts.len();
+    view! {
+        <Part id="conflicts" title="Same key, other payload" count>
+            <div class="stack">
+                {conflicts
+                    .into_iter()
+                    .map(|conflict| one(conflict, amount.clone(), as_of))
+                    .collect_view()}
+            </div>
+        </Part>
+    }
+    .into_any()
+}
+
+fn one(conflict: ConflictView, amount: Option<Money>, as_of: DateTime<Utc>) -> impl IntoView {
+    let times = match conflict.count {
+        1 => "Refused once".to_owned(),
+        n => format!("Refused {n} times"),
+    };
+    let from = match conflict.callers.len() {
+        0 => String::new(),
+        _ => format!(", from {}", conflict.callers.join(", ")),
+    };
+    let (first_at, last_at, many) = (conflict.first_at, conflict.last_at, conflict.count > 1);
+    let first = many.then(|| {
+        view! {
+            ", first "
+            <Ago at=first_at as_of/>
+        }
+    });
+    view! {
+        <div>
+            <p class="body-view-caption">
+                {format!("{times}{from}")} ", last " <Ago at=last_at as_of/> {first}
+            </p>
+            <Diff conflict first=amount/>
+        </div>
+    }
+}

@@ -1,0 +1,175 @@
+//! An operation's header: where it stands, its key, the one sensible action and the others.
+
+use domain::{
+    problem::Code,
+    view::{ActionOffer, OperationDetail},
+};
+use leptos::prelude::*;
+
+use super::super::words;
+use crate::{
+    components::{
+        amount::Amount,
+        key::{CopyButton, Key},
+        notice::{Notice, Tone},
+        state_badge::{StateBadge, flags},
+        timestamp::Timestamp,
+    },
+    text,
+};
+
+/// State, key, version and actions.
+#[component]
+pub fn Head<'a>(
+    /// The operation.
+    detail: &'a OperationDetail,
+) -> impl IntoView {
+    let row = &detail.row;
+    let (main, rest) = words::arrange(&detail.actions, row.status, row.needs_manual);
+    let main = main.map(|offer| main_action(detail, &offer));
+    let menu = (!rest.is_empty()).then(|| {
+        view! {
+            <details class="menu">
+                <summary class="button">"Other actions"</summary>
+                <ul class="menu-list">
+                    {rest.iter().map(|offer| menu_item(detail, offer)).collect_view()}
+                </ul>
+            </details>
+        }
+    });
+    view! {
+        <header class="detail-head">
+            <div class="detail-name">
+                <p class="detail-kind">
+                    <StateBadge status=row.status tombstoned=row.tombstoned/>
+                    <span>{row.operation.clone()}</span>
+                    {flags(row)}
+                </p>
+                <h1 class="detail-key">
+                    <Key text=row.key.clone() whole=true/>
+                </h1>
+                <p class="detail-sub">
+                    <Amount amount=row.amount.clone()/>
+                    {format!(" · version {} as of ", row.version)}
+                    <Timestamp at=detail.as_of/>
+                    " "
+                    <CopyButton text=row.key.clone() what="the key"/>
+                </p>
+            </div>
+            <div class="detail-actions">{main} {menu}</div>
+        </header>
+    }
+    .into_any()
+}
+
+fn href(detail: &OperationDetail, offer: &ActionOffer) -> String {
+    format!("/operations/{}/{}", detail.row.id, offer.verb)
+}
+
+fn main_action(detail: &OperationDetail, offer: &ActionOffer) -> AnyView {
+    let label = words::offer(offer.verb, detail.row.status);
+    match why_not(detail, offer) {
+        None => view! {
+            <a class="button button--primary" href=href(detail, offer)>
+                {label}
+            </a>
+        }
+        .into_any(),
+        Some(why) => view! {
+            <div>
+                <span class="button button--primary" role="link" aria-disabled="true">
+                    {label}
+                </span>
+                <p class="menu-why">{why}</p>
+            </div>
+        }
+        .into_any(),
+    }
+}
+
+fn menu_item(detail: &OperationDetail, offer: &ActionOffer) -> AnyView {
+    let label = words::offer(offer.verb, detail.row.status);
+    match why_not(detail, offer) {
+        None => view! {
+            <li>
+                <a class="menu-item" href=href(detail, offer)>
+                    {label}
+                </a>
+            </li>
+        }
+        .into_any(),
+        Some(why) => view! {
+            <li>
+                <span class="menu-item" role="link" aria-disabled="true">
+                    {label}
+                    <span class="menu-why">{why}</span>
+                </span>
+            </li>
+        }
+        .into_any(),
+    }
+}
+
+/// Why an action cannot be taken. What a person could still look into keeps its link: its page says
+/// more, and the server decides.
+fn why_not(detail: &OperationDetail, offer: &ActionOffer) -> Option<String> {
+    if let Some(missing) = offer.missing {
+        return Some(format!("Your role lacks the right to {}.", missing.label()));
+    }
+    match offer.refusal? {
+        Code::LeaseFresh => Some(match detail.row.lease.beat_at {
+            Some(beat) => {
+                format!("The worker still beats: last {}.", text::ago(beat, detail.as_of))
+            }
+            None => Code::LeaseFresh.title().to_owned(),
+        }),
+        Code::TooEarly | Code::SecondPersonRequired | Code::ApprovalPending => None,
+        code => Some(code.title().to_owned()),
+    }
+}
+
+/// What somebody must know before they read on.
+#[component]
+pub fn Banners<'a>(
+    /// The operation.
+    detail: &'a OperationDetail,
+) -> impl IntoView {
+    let row = &detail.row;
+    let conflict = row.conflict.then(|| {
+        view! {
+            <Notice
+                tone=Tone::Caution
+                title="The same key came with another payload; it was refused."
+            >
+                <a href="#conflicts" rel="external">
+                    "Compare the two"
+                </a>
+            </Notice>
+        }
+    });
+    let incident = row.open_incident.then(|| {
+        let title = if row.status.is_final() {
+            "Disputed: evidence contradicts the recorded outcome."
+        } else {
+            "An incident about this operation is open."
+        };
+        view! {
+            <Notice tone=Tone::Caution title>
+                <a href="#incidents" rel="external">
+                    "Read the incident"
+                </a>
+            </Notice>
+        }
+    });
+    let tombstone = detail.tombstoned_at.map(|at| {
+        let title = format!("Its contents expired on {}; the key stays closed.", text::instant(at));
+        view! { <Notice tone=Tone::Neutral title/> }
+    });
+    let taken = row.taken_by.clone().map(|who| {
+        view! { <Notice tone=Tone::Neutral title=format!("{who} is looking at it.")/> }
+    });
+    if conflict.is_none() && incident.is_none() && tombstone.is_none() && taken.is_none() {
+        return ().into_any();
+    }
+    view! { <div class="banners">{incident} {conflict} {tombstone} {taken}</div> }.into_any()
+}

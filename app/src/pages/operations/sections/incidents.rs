@@ -1,0 +1,45 @@
+//! Problems about an operation that stay open until a person closes them.
+
+use domain::view::IncidentView;
+use leptos::prelude::*;
+
+use super::Part;
+use crate::{
+    components::notice::{Notice, Tone},
+    text,
+};
+
+/// Incidents, open ones tinted.
+#[component]
+pub fn Incidents(
+    /// The incidents.
+    incidents: Vec<IncidentView>,
+) -> impl IntoView {
+    if incidents.is_empty() {
+        return ().into_any();
+    }
+    let count = incidents.len();
+    view! {
+        <Part id="incidents" title="Incidents" count>
+            <div class="stack">{incidents.into_iter().map(one).collect_view()}</div>
+        </Part>
+    }
+    .into_any()
+}
+
+fn one(incident: IncidentView) -> impl IntoView {
+    let (tone, until) = match incident.closed_at {
+        Some(at) => (Tone::Neutral, format!(", closed {}", text::instant(at))),
+        None => (Tone::Caution, ", open".to_owned()),
+    };
+    let line = format!(
+        "{}: opened {}{until}",
+        incident.cause.replace('_', " "),
+        text::instant(incident.opened_at)
+    );
+    view! {
+        <Notice tone title=incident.summary>
+            <p>{line}</p>
+        </Notice>
+    }
+}

@@ -1,0 +1,57 @@
+//! What was asked and what is replayed: bounded, masked and exact.
+
+use domain::view::{BodyView, ResponseView};
+use leptos::prelude::*;
+
+use super::Part;
+use crate::components::body_view::Body;
+
+/// What was asked.
+#[component]
+pub fn Payload(
+    /// The payload; absent once expired.
+    payload: Option<BodyView>,
+) -> impl IntoView {
+    let body = match payload {
+        Some(body) => view! { <Body body label="Payload as text"/> }.into_any(),
+        None => view! { <p class="prose">"The payload has expired."</p> }.into_any(),
+    };
+    view! {
+        <Part id="payload" title="Payload">
+            {body}
+        </Part>
+    }
+}
+
+/// What the client gets, now and on every repeat.
+#[component]
+pub fn Response(
+    /// The stored answer.
+    response: Option<ResponseView>,
+) -> impl IntoView {
+    let body = match response {
+        Some(response) => {
+            let line = format!("HTTP {} · {}", response.status, response.content_type);
+            let cut = response.snapshot_cut.then(|| {
+                view! {
+                    <p class="body-view-cut">
+                        "The stored answer itself was cut at its limit: a replay sends only this much."
+                    </p>
+                }
+            });
+            view! {
+                <p class="body-view-caption">{line}</p>
+                <Body body=response.body label="Stored answer as text"/>
+                {cut}
+            }
+            .into_any()
+        }
+        None => view! { <p class="prose">"No answer is stored; nothing is replayed yet."</p> }
+            .into_any(),
+    };
+    view! {
+        <Part id="response" title="Stored answer">
+            {body}
+        </Part>
+    }
+}

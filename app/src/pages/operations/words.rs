@@ -1,0 +1,129 @@
+//! What each action is called and what it will do, so that a link, a button and a menu say the same.
+
+use domain::{action::Verb, operation::Status, view::ActionOffer};
+
+/// The form's heading.
+#[must_use]
+pub const fn title(verb: Verb, status: Status) -> &'static str {
+    match (verb, status) {
+        (Verb::Confirm, _) => "Confirm the outcome",
+        (Verb::Release, _) => "Release the lease",
+        (Verb::Reconcile, _) => "Reconcile now",
+        (Verb::Retry, _) => "Grant another attempt",
+        (Verb::Cancel, Status::FailedRetryable) => "Give it up",
+        (Verb::Cancel, _) => "Cancel it",
+        (Verb::Correct, _) => "Correct the outcome",
+    }
+}
+
+/// The link on the operation's page: what the action does, dangerous ones with their consequence.
+#[must_use]
+pub const fn offer(verb: Verb, status: Status) -> &'static str {
+    match (verb, status) {
+        (Verb::Release, Status::Executing) => "Release: becomes unknown",
+        (Verb::Release, _) => "Release: can be claimed again",
+        (Verb::Reconcile, _) => "Reconcile now",
+        (Verb::Retry, _) => "Retry: one more attempt",
+        (Verb::Cancel, Status::FailedRetryable) => "Give up: no further attempt",
+        (Verb::Cancel, _) => "Cancel: it will never run",
+        (verb, status) => title(verb, status),
+    }
+}
+
+/// What follows, in a sentence or two above the button.
+#[must_use]
+pub const fn consequence(verb: Verb, status: Status) -> &'static str {
+    match (verb, status) {
+        (Verb::Confirm, _) => {
+            "Your decision ends the uncertainty on the record, once, under your name. The provider is asked again first; if it says the contrary, nothing is decided."
+        }
+        (Verb::Release, Status::Executing) => {
+            "The operation becomes unknown and is reconciled; it does not run again by being released. The old holder can write nothing more, but a late answer of it is kept as evidence and shown."
+        }
+        (Verb::Release, _) => {
+            "The call has not begun, so nothing can have happened. The next worker may claim it; the old holder can write nothing more."
+        }
+        (Verb::Reconcile, _) => {
+            "The provider is asked again at once. The operation stays unknown until there is proof."
+        }
+        (Verb::Retry, _) => {
+            "The same operation is tried again, with the same key at the provider, and gets one attempt more."
+        }
+        (Verb::Cancel, Status::FailedRetryable) => {
+            "No further attempt is made. The key stays closed: the same request gets the stored failure."
+        }
+        (Verb::Cancel, _) => {
+            "The call has not begun and will not. The key stays closed: the same request gets the stored failure."
+        }
+        (Verb::Correct, _) => "A correcting record is written; the operation keeps its state.",
+    }
+}
+
+/// The button that carries it out.
+#[must_use]
+pub const fn button(verb: Verb, status: Status) -> &'static str {
+    match verb {
+        Verb::Confirm => "Confirm the chosen outcome",
+        _ => offer(verb, status),
+    }
+}
+
+/// The one action that the page puts first, and those of the menu. What the table of moves does
+/// not know from this state is left out; what only a right is missing for stays.
+#[must_use]
+pub fn arrange(
+    actions: &[ActionOffer],
+    status: Status,
+    needs_manual: bool,
+) -> (Option<ActionOffer>, Vec<ActionOffer>) {
+    let first = match status {
+        Status::Unknown if needs_manual => Some(Verb::Confirm),
+        Status::Unknown => Some(Verb::Reconcile),
+        Status::Executing | Status::Reserved => Some(Verb::Release),
+        Status::FailedRetryable => Some(Verb::Retry),
+        Status::Succeeded | Status::FailedTerminal => None,
+    };
+    let (main, rest): (Vec<_>, Vec<_>) = actions
+        .iter()
+        .filter(|offer| offer.verb.fits(status))
+        .cloned()
+        .partition(|offer| Some(offer.verb) == first);
+    (main.into_iter().next(), rest)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn offers() -> Vec<ActionOffer> {
+        Verb::ALL.map(|verb| ActionOffer { verb, refusal: None, missing: None }).to_vec()
+    }
+
+    #[test]
+    fn the_first_action_follows_from_the_state() {
+        for (status, needs_manual, first) in [
+            (Status::Unknown, true, Some(Verb::Confirm)),
+            (Status::Unknown, false, Some(Verb::Reconcile)),
+            (Status::Executing, false, Some(Verb::Release)),
+            (Status::FailedRetryable, false, Some(Verb::Retry)),
+            (Status::Succeeded, false, None),
+        ] {
+            let (main, rest) = arrange(&offers(), status, needs_manual);
+            assert_eq!(main.map(|offer| offer.verb), first, "{status}");
+            assert!(rest.iter().all(|offer| offer.verb.fits(status)));
+        }
+    }
+
+    #[test]
+    fn an_unknown_outcome_can_always_be_confirmed_from_its_page() {
+        let (main, rest) = arrange(&offers(), Status::Unknown, false);
+        let verbs: Vec<_> = main.iter().chain(&rest).map(|offer| offer.verb).collect();
+        assert_eq!(verbs, [Verb::Reconcile, Verb::Confirm]);
+    }
+
+    #[test]
+    fn a_dangerous_release_names_its_consequence() {
+        assert_eq!(button(Verb::Release, Status::Executing), "Release: becomes unknown");
+        assert!(consequence(Verb::Release, Status::Executing).contains("does not run again"));
+    }
+}

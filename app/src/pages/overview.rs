@@ -1,0 +1,135 @@
+//! `/`: what needs a person now, one queue per cause, and all of them merged below.
+
+use chrono::{DateTime, Utc};
+use domain::view::{Cause, Overview, Queue};
+use leptos::prelude::*;
+use leptos_meta::Title;
+use leptos_router::hooks::use_location;
+
+use super::operations::row::{ATTENTION_COLUMNS, attention_row};
+use crate::{
+    api::overview::overview,
+    components::{
+        data_table::DataTable,
+        empty_state::EmptyState,
+        icon::Icon,
+        notice::FailedPart,
+        state_badge::cause_icon,
+        timestamp::{Ago, Timestamp},
+    },
+    error::ConsoleError,
+    location, text,
+};
+
+/// The first page.
+#[component]
+pub fn OverviewPage() -> impl IntoView {
+    let query = use_location().search;
+    let data = Resource::new(|| (), |()| overview());
+    view! {
+        <Title text="Attention · Onceover"/>
+        <Transition>
+            {move || {
+                let cause = location::parse_cause(&query.get());
+                Suspend::new(async move { content(data.await, cause) })
+            }}
+        </Transition>
+    }
+    .into_any()
+}
+
+fn content(data: Result<Overview, ConsoleError>, cause: Option<Cause>) -> AnyView {
+    let heading = view! { <h1 class="page-title">"What needs a person now?"</h1> };
+    let data = match data {
+        Ok(data) => data,
+        Err(error) => {
+            return view! {
+                <header class="page-head">{heading}</header>
+                <FailedPart error again="/"/>
+            }
+            .into_any();
+        }
+    };
+    let as_of = data.as_of;
+    let queues = data.queues.iter().map(|queue| tile(queue, cause, as_of)).collect_view();
+    view! {
+        <header class="page-head">
+            {heading}
+            <p class="page-sub">"as of " <Timestamp at=as_of/></p>
+        </header>
+        <ul class="queues">{queues}</ul>
+        {merged(data, cause)}
+    }
+    .into_any()
+}
+
+/// One queue: count, oldest age, money at stake. Choosing it narrows the list below.
+fn tile(queue: &Queue, chosen: Option<Cause>, as_of: DateTime<Utc>) -> AnyView {
+    let cause = queue.cause;
+    let current = chosen == Some(cause);
+    let href = if current { "/".to_owned() } else { location::cause_href(cause) };
+    let oldest = queue.oldest_at.map(|at| {
+        view! { <span class="queue-more">"oldest " <Ago at as_of/></span> }
+    });
+    let stake = queue
+        .at_stake
+        .iter()
+        .map(|sum| view! { <span class="queue-more queue-stake">{sum.to_string()}" at stake"</span> })
+        .collect_view();
+    let status = (cause == Cause::UnknownOutcome).then_some("unknown");
+    view! {
+        <li>
+            <a
+                class="queue"
+                href=href
+                data-empty=(queue.count == 0).then_some("")
+                aria-current=current.then_some("true")
+            >
+                <span class="queue-label" data-status=status>
+                    <Icon name=cause_icon(cause)/>
+                    {cause.label()}
+                </span>
+                <span class="queue-count">{text::short_count(queue.count, queue.more)}</span>
+                <span class="queue-facts">{oldest} {stake}</span>
+            </a>
+        </li>
+    }
+    .into_any()
+}
+
+fn merged(data: Overview, cause: Option<Cause>) -> AnyView {
+    let as_of = data.as_of;
+    let rows: Vec<_> = data
+        .merged
+        .into_iter()
+        .filter(|row| cause.is_none_or(|cause| row.cause == cause))
+        .map(|row| attention_row(row, as_of))
+        .collect();
+    if rows.is_empty() {
+        return view! {
+            <EmptyState title="Nothing waits for a person.">
+                <p>
+                    "Operations come here when their outcome is unknown and no machine can find it "
+                    "out, when a lease ends and nobody takes over, when a key comes back with "
+                    "another payload, or when an incident is opened."
+                </p>
+                <p><a href="/operations">"Look at all operations"</a></p>
+            </EmptyState>
+        }
+        .into_any();
+    }
+    let list = cause.and_then(location::list_of).map(|href| {
+        view! { <a class="quiet" href=href>"Open as a list with filters"</a> }
+    });
+    let heading = cause.map_or("All queues, merged", Cause::label);
+    view! {
+        <section class="section" aria-labelledby="merged">
+            <div class="page-head">
+                <h2 class="section-title" id="merged">{heading}</h2>
+                {list}
+            </div>
+            <DataTable caption="Operations that need a person" columns=ATTENTION_COLUMNS rows/>
+        </section>
+    }
+    .into_any()
+}

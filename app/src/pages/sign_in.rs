@@ -1,0 +1,80 @@
+//! `/sign-in`: one plain form. The server answers it, sets the cookie, and comes back here with a
+//! code where it refuses.
+
+use domain::problem::Code;
+use leptos::prelude::*;
+use leptos_meta::Title;
+use leptos_router::hooks::use_location;
+
+use super::not_found::OutsideHead;
+use crate::{
+    components::notice::{Notice, Tone},
+    location,
+};
+
+/// The sign-in page.
+#[component]
+pub fn SignInPage() -> impl IntoView {
+    let query = use_location().search;
+    let refused =
+        move || location::value(&query.get(), "refused").and_then(|code| code.parse().ok());
+    // The server checks it again; here it only must not lead astray in the form.
+    let next = move || {
+        location::value(&query.get(), "next")
+            .filter(|next| crate::text::safe_href(next).is_some() && next.starts_with('/'))
+            .unwrap_or_else(|| "/".into())
+    };
+    view! {
+        <Title text="Sign in · Onceover"/>
+        <div class="outside">
+            <OutsideHead/>
+            <main class="outside-main" id="main">
+                <div>
+                    <h1 class="outside-title">"Sign in"</h1>
+                    <p class="outside-words">
+                        "What must happen once: what is known of it, what is not, and who decided."
+                    </p>
+                </div>
+                {move || refused().map(refusal)}
+                <form class="form" method="post" action="/sign-in">
+                    <input type="hidden" name="next" value=next/>
+                    <div class="field">
+                        <label class="field-label" for="email">"Email"</label>
+                        <input
+                            class="input"
+                            id="email"
+                            name="email"
+                            type="email"
+                            autocomplete="username"
+                            required
+                            maxlength="320"
+                        />
+                    </div>
+                    <div class="field">
+                        <label class="field-label" for="password">"Password"</label>
+                        <input
+                            class="input"
+                            id="password"
+                            name="password"
+                            type="password"
+                            autocomplete="current-password"
+                            required
+                            maxlength="1024"
+                        />
+                    </div>
+                    <button class="button button--primary">"Sign in"</button>
+                </form>
+            </main>
+        </div>
+    }
+    .into_any()
+}
+
+fn refusal(code: Code) -> AnyView {
+    view! {
+        <Notice tone=Tone::Bad title=code.title() code=code>
+            <p>{code.advice()}</p>
+        </Notice>
+    }
+    .into_any()
+}

@@ -1,0 +1,215 @@
+//! Pure formatting: instants in UTC, ages, spans, counts, keys cut in the middle, links from data.
+//!
+//! No clock and no locale, so that server and browser write the same characters.
+
+use chrono::{DateTime, Datelike, SecondsFormat, Timelike, Utc};
+
+/// `2026-11-29`, the day in UTC.
+#[must_use]
+pub fn day(at: DateTime<Utc>) -> String {
+    format!("{:04}-{:02}-{:02}", at.year(), at.month(), at.day())
+}
+
+/// `17:52:03`, the time of day in UTC.
+#[must_use]
+pub fn time_of_day(at: DateTime<Utc>) -> String {
+    format!("{:02}:{:02}:{:02}", at.hour(), at.minute(), at.second())
+}
+
+/// `17:52:03.120`, the time of day in UTC with milliseconds.
+#[must_use]
+pub fn time_of_day_ms(at: DateTime<Utc>) -> String {
+    format!("{}.{:03}", time_of_day(at), at.timestamp_subsec_millis().min(999))
+}
+
+/// `2026-11-29 17:52:03 UTC`: an instant that names its zone.
+#[must_use]
+pub fn instant(at: DateTime<Utc>) -> String {
+    format!("{} {} UTC", day(at), time_of_day(at))
+}
+
+/// `2026-11-29 17:52:03.120 UTC`.
+#[must_use]
+pub fn instant_ms(at: DateTime<Utc>) -> String {
+    format!("{} {} UTC", day(at), time_of_day_ms(at))
+}
+
+/// RFC 3339 for `<time datetime>`, with milliseconds.
+#[must_use]
+pub fn machine(at: DateTime<Utc>) -> String {
+    at.to_rfc3339_opts(SecondsFormat::Millis, true)
+}
+
+/// How long before `as_of`: `4 s ago`, `12 min ago`, `3 h ago`, `5 days ago`, `in 3 min`.
+#[must_use]
+pub fn ago(at: DateTime<Utc>, as_of: DateTime<Utc>) -> String {
+    let ms = as_of.signed_duration_since(at).num_milliseconds();
+    if ms.abs() < 1_000 {
+        "now".into()
+    } else if ms > 0 {
+        format!("{} ago", span(ms))
+    } else {
+        format!("in {}", span(-ms))
+    }
+}
+
+/// A span in its greatest whole unit: `350 ms`, `4 s`, `12 min`, `3 h`, `5 days`.
+#[must_use]
+pub fn span(ms: i64) -> String {
+    match ms {
+        ..1_000 => format!("{} ms", ms.max(0)),
+        1_000..60_000 => format!("{} s", ms / 1_000),
+        60_000..3_600_000 => format!("{} min", ms / 60_000),
+        3_600_000..172_800_000 => format!("{} h", ms / 3_600_000),
+        _ => format!("{} days", ms / 86_400_000),
+    }
+}
+
+/// A count that is exact, or says that it is not: `12`, `more than 200`.
+#[must_use]
+pub fn count(number: i64, more: bool) -> String {
+    if more { format!("more than {number}") } else { number.to_string() }
+}
+
+/// The same for a badge with little room: `12`, `200+`.
+#[must_use]
+pub fn short_count(number: i64, more: bool) -> String {
+    if more { format!("{number}+") } else { number.to_string() }
+}
+
+/// A text of at most `max` characters: the middle gives way to `…`, for both ends identify a key.
+#[must_use]
+pub fn cut_middle(text: &str, max: usize) -> String {
+    let length = text.chars().count();
+    if length <= max || max < 3 {
+        return text.to_owned();
+    }
+    let tail = (max - 1) / 2;
+    let head = max - 1 - tail;
+    let start: String = text.chars().take(head).collect();
+    let end: String = text.chars().skip(length - tail).collect();
+    format!("{start}…{end}")
+}
+
+/// A text before and from its last `tail` characters, for a head that may be cut on the page. A
+/// short text is all head.
+#[must_use]
+pub fn split_tail(text: &str, tail: usize) -> (&str, &str) {
+    let length = text.chars().count();
+    if length <= 2 * tail {
+        return (text, "");
+    }
+    let at = text.char_indices().nth(length - tail).map_or(text.len(), |(at, _)| at);
+    text.split_at(at)
+}
+
+/// The initials of a person's name, at most two: `Ann Meyer` gives `AM`.
+#[must_use]
+pub fn initials(name: &str) -> String {
+    let mut letters = name
+        .split(|c: char| c.is_whitespace() || c == '.' || c == '@')
+        .filter_map(|word| word.chars().find(|c| c.is_alphanumeric()))
+        .take(2);
+    let text: String = letters.by_ref().flat_map(char::to_uppercase).collect();
+    if text.is_empty() { "?".into() } else { text }
+}
+
+/// An address from data, if it may become a link: `https` elsewhere, or a path of our own. Anything
+/// else could be a script.
+#[must_use]
+pub fn safe_href(address: &str) -> Option<&str> {
+    let clean = !address.chars().any(|c| c.is_control() || c.is_whitespace());
+    let foreign = address.get(..8).is_some_and(|start| start.eq_ignore_ascii_case("https://"))
+        && address.len() > 8;
+    let mut ahead = address.chars();
+    let own = ahead.next() == Some('/') && !matches!(ahead.next(), Some('/' | '\\'));
+    (clean && (foreign || own)).then_some(address)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn at(text: &str) -> DateTime<Utc> {
+        text.parse().unwrap()
+    }
+
+    #[test]
+    fn an_instant_names_its_zone() {
+        let instant_at = at("2026-01-02T03:04:05.067Z");
+        assert_eq!(instant(instant_at), "2026-01-02 03:04:05 UTC");
+        assert_eq!(instant_ms(instant_at), "2026-01-02 03:04:05.067 UTC");
+        assert_eq!(machine(instant_at), "2026-01-02T03:04:05.067Z");
+    }
+
+    #[test]
+    fn ages_are_counted_from_when_the_data_was_read() {
+        let as_of = at("2026-01-02T12:00:00Z");
+        for (instant, words) in [
+            ("2026-01-02T11:59:59.500Z", "now"),
+            ("2026-01-02T11:59:56Z", "4 s ago"),
+            ("2026-01-02T11:48:00Z", "12 min ago"),
+            ("2026-01-02T09:00:00Z", "3 h ago"),
+            ("2026-01-01T11:00:00Z", "25 h ago"),
+            ("2025-12-28T12:00:00Z", "5 days ago"),
+            ("2026-01-02T12:03:00Z", "in 3 min"),
+        ] {
+            assert_eq!(ago(at(instant), as_of), words);
+        }
+    }
+
+    #[test]
+    fn a_count_never_pretends() {
+        assert_eq!(count(12, false), "12");
+        assert_eq!(count(200, true), "more than 200");
+        assert_eq!(short_count(200, true), "200+");
+    }
+
+    #[test]
+    fn a_key_keeps_both_ends_and_no_character_is_cut_in_two() {
+        assert_eq!(cut_middle("short", 10), "short");
+        assert_eq!(cut_middle("invoice-2026-000123", 11), "invoi…00123");
+        assert_eq!(cut_middle("😀é😀é😀é", 5), "😀é…😀é");
+        for max in 3..20 {
+            assert!(cut_middle("é/%+&:@()😀 and more text", max).chars().count() <= max);
+        }
+    }
+
+    #[test]
+    fn a_split_key_is_still_the_key() {
+        for key in ["", "short", "invoice-2026-000123-and-more", "😀é😀é😀é😀é😀é😀"]
+        {
+            let (head, tail) = split_tail(key, 4);
+            assert_eq!(format!("{head}{tail}"), key);
+            assert!(tail.chars().count() <= 4);
+        }
+    }
+
+    #[test]
+    fn only_https_and_our_own_paths_become_links() {
+        for good in ["https://pay.example/c/1", "/operations/1", "/", "HTTPS://x"] {
+            assert_eq!(safe_href(good), Some(good));
+        }
+        for bad in [
+            "javascript:alert(1)",
+            "http://x",
+            "//evil",
+            "/\\evil",
+            "https://",
+            "data:x",
+            " https://x",
+            "https://x\ny",
+            "",
+        ] {
+            assert_eq!(safe_href(bad), None, "{bad}");
+        }
+    }
+
+    #[test]
+    fn initials_come_from_any_name() {
+        assert_eq!(initials("Ann Meyer"), "AM");
+        assert_eq!(initials("operator@acme.test"), "OA");
+        assert_eq!(initials("Ω"), "Ω");
+        assert_eq!(initials(""), "?");
+    }
+}
