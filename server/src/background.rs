@@ -115,7 +115,11 @@ async fn drive(task: Task, engine: Engine, mut stop: watch::Receiver<bool>) {
                 pause = if report.handled > 0 { Duration::ZERO } else { task.every };
             }
             Ok(Err(error)) => {
-                tracing::error!(task = task.name, error = chain(&error), "a background batch failed");
+                tracing::error!(
+                    task = task.name,
+                    error = chain(&error),
+                    "a background batch failed"
+                );
                 pause = longer(pause, task.every);
             }
             Err(error) => {

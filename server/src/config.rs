@@ -18,8 +18,8 @@ use engine::ProviderEndpoint;
 use url::Url;
 
 use crate::security::origin::Site;
-pub use source::{ConfigError, KEYS, Key, Kind};
 use source::Source;
+pub use source::{ConfigError, KEYS, Key, Kind};
 
 /// A text that logs and debug output never show.
 #[derive(Clone, PartialEq, Eq)]
@@ -95,10 +95,11 @@ impl Config {
             .collect();
         let path = environment.iter().find(|(name, _)| name == "ONCEOVER_CONFIG");
         let file = match path {
-            Some((_, path)) if !path.is_empty() => Some(
-                std::fs::read_to_string(path)
-                    .map_err(|error| ConfigError::new("ONCEOVER_CONFIG", format!("cannot read {path}: {error}")))?,
-            ),
+            Some((_, path)) if !path.is_empty() => {
+                Some(std::fs::read_to_string(path).map_err(|error| {
+                    ConfigError::new("ONCEOVER_CONFIG", format!("cannot read {path}: {error}"))
+                })?)
+            }
             _ => None,
         };
         Self::read(&environment, file.as_deref())
@@ -114,7 +115,10 @@ impl Config {
         let database_url = source.secret("DATABASE_URL")?;
         let config = Self {
             addr,
-            origin: source.text("ONCEOVER_ORIGIN")?.map(|text| checks::origin(&text)).transpose()?,
+            origin: source
+                .text("ONCEOVER_ORIGIN")?
+                .map(|text| checks::origin(&text))
+                .transpose()?,
             hosts: source.list("ONCEOVER_HOSTS")?,
             trusted_proxy: source.parsed("ONCEOVER_TRUSTED_PROXY", false)?,
             migrate_url: source.secret("ONCEOVER_MIGRATE_URL")?.or_else(|| database_url.clone()),
@@ -145,7 +149,8 @@ impl Config {
         let mut hosts = self.hosts.clone();
         if let Some(host) = origin.host_str() {
             let port = origin.port();
-            let with_port = |name: &str| port.map_or_else(|| name.to_owned(), |port| format!("{name}:{port}"));
+            let with_port =
+                |name: &str| port.map_or_else(|| name.to_owned(), |port| format!("{name}:{port}"));
             hosts.push(with_port(host));
             if checks::is_loopback(host) {
                 hosts.extend(["localhost", "127.0.0.1", "[::1]"].map(with_port));
@@ -170,7 +175,10 @@ impl Config {
     pub fn engine(&self) -> Result<engine::Settings, ConfigError> {
         let database_url = self.database()?.expose().to_owned();
         let search_secret = self.search_secret.as_ref().ok_or_else(|| {
-            ConfigError::new("ONCEOVER_SEARCH_SECRET", "is not set; any 32 characters that stay the same will do")
+            ConfigError::new(
+                "ONCEOVER_SEARCH_SECRET",
+                "is not set; any 32 characters that stay the same will do",
+            )
         })?;
         Ok(engine::Settings {
             database_url,
@@ -193,7 +201,10 @@ impl Config {
     /// [`ConfigError`] where it is not set.
     pub fn database(&self) -> Result<&Secret, ConfigError> {
         self.database_url.as_ref().ok_or_else(|| {
-            ConfigError::new("DATABASE_URL", "is not set; `onceover demo` brings a database of its own")
+            ConfigError::new(
+                "DATABASE_URL",
+                "is not set; `onceover demo` brings a database of its own",
+            )
         })
     }
 }

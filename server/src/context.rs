@@ -15,7 +15,8 @@ pub fn provider(state: &AppState) -> impl Fn() + Clone + Send + Sync + 'static {
     let engine = state.engine.clone();
     move || {
         provide_context(engine.clone());
-        let nonce = use_context::<Parts>().and_then(|parts| parts.extensions.get::<Nonce>().cloned());
+        let nonce =
+            use_context::<Parts>().and_then(|parts| parts.extensions.get::<Nonce>().cloned());
         if let Some(nonce) = nonce {
             provide_context(leptos::nonce::Nonce::from_value(nonce.text()));
         }
@@ -25,7 +26,8 @@ pub fn provider(state: &AppState) -> impl Fn() + Clone + Send + Sync + 'static {
 /// Renders the page at the request's URI, for a handler that answers with one.
 pub async fn render_page(state: &AppState, request: Request<Body>) -> Response {
     let options = state.leptos.clone();
-    let render = leptos_axum::render_app_async_with_context(provider(state), move || shell(options.clone()));
+    let render =
+        leptos_axum::render_app_async_with_context(provider(state), move || shell(options.clone()));
     render(request).await
 }
 

@@ -20,7 +20,8 @@ const A_DAY: HeaderValue = HeaderValue::from_static("public, max-age=86400");
 const ASK_AGAIN: HeaderValue = HeaderValue::from_static("no-cache");
 
 /// Folders and files of the site root that are served.
-const PATHS: [&str; 5] = ["/pkg/{*path}", "/fonts/{*path}", "/favicon.ico", "/favicon.svg", "/robots.txt"];
+const PATHS: [&str; 5] =
+    ["/pkg/{*path}", "/fonts/{*path}", "/favicon.ico", "/favicon.svg", "/robots.txt"];
 
 /// The routes of the site's files, with the compressed copies that the build made.
 pub fn router(state: &AppState) -> Router<AppState> {
@@ -36,7 +37,8 @@ pub fn router(state: &AppState) -> Router<AppState> {
 
 async fn keep(State(options): State<LeptosOptions>, request: Request, next: Next) -> Response {
     let path = request.uri().path();
-    let value = if path.starts_with("/fonts/") || (path.starts_with("/pkg/") && options.hash_files) {
+    let value = if path.starts_with("/fonts/") || (path.starts_with("/pkg/") && options.hash_files)
+    {
         FOR_EVER
     } else if path.starts_with("/pkg/") {
         ASK_AGAIN

@@ -41,7 +41,11 @@ const DRAIN: Duration = Duration::from_secs(20);
 ///
 /// # Errors
 /// Where the listener itself fails for good.
-pub async fn serve(listener: TcpListener, router: Router, mut stop: watch::Receiver<bool>) -> io::Result<()> {
+pub async fn serve(
+    listener: TcpListener,
+    router: Router,
+    mut stop: watch::Receiver<bool>,
+) -> io::Result<()> {
     let places = Arc::new(Semaphore::new(MAX_CONNECTIONS));
     let mut open = JoinSet::new();
     loop {
@@ -94,7 +98,9 @@ impl Activity {
         if self.running.load(Ordering::Relaxed) > 0 {
             return Duration::ZERO;
         }
-        self.begun.elapsed().saturating_sub(Duration::from_millis(self.last_ms.load(Ordering::Relaxed)))
+        self.begun
+            .elapsed()
+            .saturating_sub(Duration::from_millis(self.last_ms.load(Ordering::Relaxed)))
     }
 }
 

@@ -116,7 +116,9 @@ impl IntoResponse for Refused {
             response.headers_mut().insert(header::RETRY_AFTER, HeaderValue::from(seconds));
         }
         if self.0.refusal.code == Code::Unauthenticated {
-            response.headers_mut().insert(header::WWW_AUTHENTICATE, HeaderValue::from_static("Bearer"));
+            response
+                .headers_mut()
+                .insert(header::WWW_AUTHENTICATE, HeaderValue::from_static("Bearer"));
         }
         response.extensions_mut().insert(self);
         response
@@ -154,7 +156,12 @@ impl Reader {
 
 /// Gives a response that carries a refusal its body.
 #[must_use]
-pub fn render(response: Response, reader: Reader, request_id: &str, nonce: Option<&Nonce>) -> Response {
+pub fn render(
+    response: Response,
+    reader: Reader,
+    request_id: &str,
+    nonce: Option<&Nonce>,
+) -> Response {
     let (mut head, body) = response.into_parts();
     let Some(Refused(refused)) = head.extensions.remove::<Refused>() else {
         return Response::from_parts(head, body);

@@ -73,7 +73,9 @@ fn pages(state: &AppState) -> Router<AppState> {
         .layer(from_fn(session::require));
     let options = state.leptos.clone();
     let pages = Router::new()
-        .leptos_routes_with_context(state, context::routes(), provide.clone(), move || shell(options.clone()))
+        .leptos_routes_with_context(state, context::routes(), provide.clone(), move || {
+            shell(options.clone())
+        })
         .route("/sign-in", post(sign_in::sign_in))
         .route("/sign-out", post(sign_in::sign_out))
         .route("/session/tenant", post(sign_in::switch_tenant))

@@ -89,8 +89,6 @@ codes! {
     DecidedOtherwise = "decided_otherwise", 409, "Somebody decided otherwise on this record.", "Your decision was not carried out. The receipt shows the one that was.";
     /// Not in the table of moves.
     NotAllowedInState = "not_allowed_in_state", 409, "This action does not apply to the state the operation is in.", "Nothing was done.";
-    /// The holder still beats (D42).
-    LeaseFresh = "lease_fresh", 409, "The worker still beats: its lease has not ended.", "Nothing was released. Wait until the lease ends; releasing a live lease needs a second person.";
     /// The provider says the contrary.
     ProviderContradicts = "provider_contradicts", 409, "The provider says the contrary right now.", "Nothing was decided. Look at the provider's answer; overriding it needs a second person.";
     /// The provider may still be working on it.

@@ -77,12 +77,16 @@ pub async fn operation(id: OperationId) -> Result<OperationPage, ConsoleError> {
 /// What the provider answers to a lookup now. It decides nothing; a person reads it.
 ///
 /// # Errors
-/// The engine's refusal; the page around it goes on without the answer, with its own status.
+/// The engine's refusal. Asked within a page's render, the page keeps its own status.
 #[server(endpoint = "operations/ask-provider")]
 pub async fn ask_provider(id: OperationId) -> Result<ProviderAnswer, ConsoleError> {
-    use super::context::{caller, carry_out, engine};
+    use super::{
+        context::{caller, carry_out, engine, refuse},
+        redirect::plain_form,
+    };
 
     let (engine, caller) = (engine()?, caller()?);
     let by = caller.clone();
-    carry_out(&caller, async move { engine.ask_provider(&by, id).await }).await
+    let answer = carry_out(&caller, async move { engine.ask_provider(&by, id).await }).await;
+    answer.map_err(|error| if plain_form() { error } else { refuse(error) })
 }

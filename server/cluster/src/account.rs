@@ -43,10 +43,7 @@ impl Account {
                 name: format!("uid {}", owner.uid()),
             });
         }
-        ["postgres", "nobody"]
-            .into_iter()
-            .find_map(Self::by_name)
-            .ok_or(ClusterError::NoAccount)
+        ["postgres", "nobody"].into_iter().find_map(Self::by_name).ok_or(ClusterError::NoAccount)
     }
 
     fn by_name(name: &str) -> Option<Self> {
@@ -57,12 +54,7 @@ impl Account {
         };
         match (ask("-u")?, ask("-g")?) {
             (0, _) => None,
-            (uid, gid) => Some(Self {
-                uid,
-                gid,
-                switch: true,
-                name: name.to_owned(),
-            }),
+            (uid, gid) => Some(Self { uid, gid, switch: true, name: name.to_owned() }),
         }
     }
 
@@ -126,9 +118,7 @@ impl Account {
         };
         match self.command(&program).arg("--version").output() {
             Ok(answer) if answer.status.success() => Ok(()),
-            Ok(answer) => Err(refused(
-                String::from_utf8_lossy(&answer.stderr).trim().to_owned(),
-            )),
+            Ok(answer) => Err(refused(String::from_utf8_lossy(&answer.stderr).trim().to_owned())),
             Err(problem) => Err(refused(problem.to_string())),
         }
     }

@@ -47,10 +47,7 @@ impl Binaries {
     /// As [`Binaries::find`], with the error that names what to install.
     pub(crate) fn find_for(pgdata: &Path, wanted: Option<u32>) -> Result<Self, ClusterError> {
         Self::find(wanted).map_err(|found| match wanted {
-            Some(wanted) => ClusterError::OtherVersion {
-                pgdata: pgdata.to_owned(),
-                wanted,
-            },
+            Some(wanted) => ClusterError::OtherVersion { pgdata: pgdata.to_owned(), wanted },
             None => ClusterError::NoServer { found },
         })
     }
@@ -90,9 +87,7 @@ fn candidates() -> Vec<PathBuf> {
         .map(|path| std::env::split_paths(&path).collect())
         .unwrap_or_default();
     if let Ok(answer) = Command::new("pg_config").arg("--bindir").output() {
-        folders.push(PathBuf::from(
-            String::from_utf8_lossy(&answer.stdout).trim().to_owned(),
-        ));
+        folders.push(PathBuf::from(String::from_utf8_lossy(&answer.stdout).trim().to_owned()));
     }
     for (parent, name, rest) in [
         ("/usr/lib/postgresql", "", "bin"),

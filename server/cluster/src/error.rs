@@ -124,10 +124,6 @@ pub(crate) trait IoContext<T> {
 
 impl<T> IoContext<T> for io::Result<T> {
     fn doing(self, verb: &'static str, path: &Path) -> Result<T, ClusterError> {
-        self.map_err(|source| ClusterError::Io {
-            doing: verb,
-            path: path.to_owned(),
-            source,
-        })
+        self.map_err(|source| ClusterError::Io { doing: verb, path: path.to_owned(), source })
     }
 }

@@ -50,11 +50,8 @@ impl Folder {
         throwaway: bool,
     ) -> Result<(Self, Vec<String>), ClusterError> {
         let mut notes = Vec::new();
-        let (path, account) = if throwaway {
-            place_throwaway(data_dir)?
-        } else {
-            place_kept(data_dir, &mut notes)?
-        };
+        let (path, account) =
+            if throwaway { place_throwaway(data_dir)? } else { place_kept(data_dir, &mut notes)? };
         refuse_foreign_content(&path)?;
         private_folder(&path, &account)?;
         let lock = lock(&path)?;
@@ -66,13 +63,7 @@ impl Folder {
                 path.display()
             ));
         }
-        let folder = Self {
-            path,
-            socket,
-            throwaway,
-            account,
-            _lock: lock,
-        };
+        let folder = Self { path, socket, throwaway, account, _lock: lock };
         Ok((folder, notes))
     }
 
@@ -175,10 +166,7 @@ fn place_kept(
 
 /// A new folder with an unguessable name, inside `parent` or else in /tmp.
 fn place_throwaway(parent: &Path) -> Result<(PathBuf, Account), ClusterError> {
-    let name = format!(
-        "onceover-throwaway-{}",
-        hex::encode(rand::random::<[u8; 8]>())
-    );
+    let name = format!("onceover-throwaway-{}", hex::encode(rand::random::<[u8; 8]>()));
     let parent = std::path::absolute(parent).doing("find", parent)?;
     let account = Account::choose(&parent.join(&name))?;
     let parent = match fs::canonicalize(&parent) {
@@ -196,9 +184,7 @@ fn refuse_foreign_content(path: &Path) -> Result<(), ClusterError> {
     if path.join("owner.lock").exists() || entries.next().is_none() {
         return Ok(());
     }
-    Err(ClusterError::ForeignFolder {
-        folder: path.to_owned(),
-    })
+    Err(ClusterError::ForeignFolder { folder: path.to_owned() })
 }
 
 /// Makes the folder, or checks that it is ours alone, and gives it to the account.
@@ -209,10 +195,7 @@ fn private_folder(path: &Path, account: &Account) -> Result<(), ClusterError> {
         }
         _ => {}
     }
-    let unsafe_folder = |problem| ClusterError::UnsafeFolder {
-        folder: path.to_owned(),
-        problem,
-    };
+    let unsafe_folder = |problem| ClusterError::UnsafeFolder { folder: path.to_owned(), problem };
     // Not through a link: in /tmp anybody can have put one here.
     let found = fs::symlink_metadata(path).doing("look at", path)?;
     if !found.is_dir() {
@@ -272,12 +255,8 @@ fn short_hash(path: &Path) -> String {
 }
 
 fn write_private(path: &Path, text: &str) -> io::Result<()> {
-    let mut file = OpenOptions::new()
-        .write(true)
-        .create(true)
-        .truncate(true)
-        .mode(0o600)
-        .open(path)?;
+    let mut file =
+        OpenOptions::new().write(true).create(true).truncate(true).mode(0o600).open(path)?;
     file.write_all(text.as_bytes())
 }
 

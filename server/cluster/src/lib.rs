@@ -77,15 +77,9 @@ impl Cluster {
         let (folder, mut notes) = Folder::open(data_dir, options.throwaway)?;
         let mut watcher = Watcher::start(&folder)?;
         match Self::run_in(&folder, &mut watcher, &mut notes) {
-            Ok((server, port, password)) => Ok(Self {
-                server,
-                watcher,
-                folder,
-                port,
-                password,
-                notes,
-                stopped: false,
-            }),
+            Ok((server, port, password)) => {
+                Ok(Self { server, watcher, folder, port, password, notes, stopped: false })
+            }
             Err(problem) => {
                 watcher.dismiss();
                 Err(problem)
@@ -219,9 +213,7 @@ fn free_port(last: Option<u16>) -> Result<u16, ClusterError> {
         Some(Ok(listener)) => listener,
         _ => bind(0).doing("find a free port on", Path::new("127.0.0.1"))?,
     };
-    let address = listener
-        .local_addr()
-        .doing("find a free port on", Path::new("127.0.0.1"))?;
+    let address = listener.local_addr().doing("find a free port on", Path::new("127.0.0.1"))?;
     Ok(address.port())
 }
 

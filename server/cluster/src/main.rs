@@ -40,11 +40,7 @@ enum Verb {
 }
 
 fn main() -> ExitCode {
-    let Verb::Run {
-        data,
-        keep,
-        command,
-    } = Arguments::parse().verb;
+    let Verb::Run { data, keep, command } = Arguments::parse().verb;
     match run(data, keep, &command) {
         Ok(code) => code,
         Err(sentence) => {
@@ -78,9 +74,7 @@ fn run(data: Option<PathBuf>, keep: bool, words: &[OsString]) -> Result<ExitCode
     if keep {
         eprintln!("cluster: kept {}", folder.display());
     }
-    ended
-        .map(exit_code)
-        .map_err(|problem| could_not_run(program, &problem))
+    ended.map(exit_code).map_err(|problem| could_not_run(program, &problem))
 }
 
 fn start(data: Option<PathBuf>, keep: bool) -> Result<Cluster, ClusterError> {
@@ -113,10 +107,7 @@ async fn run_forwarding(command: Command) -> std::io::Result<ExitStatus> {
         if told == Signal::INT && by_terminal {
             continue;
         }
-        let pid = child
-            .id()
-            .and_then(|id| i32::try_from(id).ok())
-            .and_then(Pid::from_raw);
+        let pid = child.id().and_then(|id| i32::try_from(id).ok()).and_then(Pid::from_raw);
         if let Some(pid) = pid {
             // It may have ended this instant; the next turn sees that.
             let _ = kill_process(pid, told);
@@ -126,10 +117,7 @@ async fn run_forwarding(command: Command) -> std::io::Result<ExitStatus> {
 
 /// The command's own code; 128 + n for signal n, as a shell has it.
 fn exit_code(status: ExitStatus) -> ExitCode {
-    let code = status
-        .code()
-        .or_else(|| status.signal().map(|signal| 128 + signal))
-        .unwrap_or(1);
+    let code = status.code().or_else(|| status.signal().map(|signal| 128 + signal)).unwrap_or(1);
     ExitCode::from(u8::try_from(code).unwrap_or(1))
 }
 

@@ -100,10 +100,7 @@ pub(crate) fn prepare(
             break;
         }
     }
-    Err(ClusterError::Initdb {
-        pgdata,
-        output: last_lines(&output),
-    })
+    Err(ClusterError::Initdb { pgdata, output: last_lines(&output) })
 }
 
 /// Stops a server that a killed owner left running, and clears a `postmaster.pid` whose
@@ -152,15 +149,11 @@ impl Postmaster {
         command
             .args(["-c", &format!("port={port}")])
             .arg("-c")
-            .arg(format!(
-                "unix_socket_directories={}",
-                folder.socket().display()
-            ))
+            .arg(format!("unix_socket_directories={}", folder.socket().display()))
             // macOS needs a locale that is not looked up in threads.
             .env("LC_ALL", "C");
-        let mut server = Self {
-            child: spawn(command, output, &binaries.postgres()).map_err(Failure::Final)?,
-        };
+        let mut server =
+            Self { child: spawn(command, output, &binaries.postgres()).map_err(Failure::Final)? };
         if let Err(problem) = guard(server.pid()) {
             let _ = server.stop();
             return Err(Failure::Final(problem));
@@ -177,11 +170,7 @@ impl Postmaster {
         } else if said.contains("shared memory block") && said.contains("still in use") {
             Failure::StillLeaving
         } else {
-            Failure::Final(ClusterError::NotStarted {
-                reason,
-                log,
-                tail: last_lines(&said),
-            })
+            Failure::Final(ClusterError::NotStarted { reason, log, tail: last_lines(&said) })
         })
     }
 
@@ -213,21 +202,13 @@ impl Postmaster {
             }
             std::thread::park_timeout(POLL);
         }
-        Err(format!(
-            "it was not ready after {} seconds",
-            START_LIMIT.as_secs()
-        ))
+        Err(format!("it was not ready after {} seconds", START_LIMIT.as_secs()))
     }
 }
 
 fn spawn(mut command: Command, output: File, program: &Path) -> Result<Child, ClusterError> {
     let errors = output.try_clone().doing("open the log for", program)?;
-    command
-        .stdin(Stdio::null())
-        .stdout(output)
-        .stderr(errors)
-        .spawn()
-        .doing("run", program)
+    command.stdin(Stdio::null()).stdout(output).stderr(errors).spawn().doing("run", program)
 }
 
 /// SIGINT is the server's "fast", SIGQUIT its "immediate" shutdown.
@@ -276,9 +257,7 @@ fn is_postmaster_of(pid: Pid, pgdata: &Path) -> bool {
         return fs::read_link(proc.join("cwd")).is_ok_and(|cwd| cwd == pgdata)
             && fs::read_to_string(proc.join("comm")).is_ok_and(|name| name.trim() == "postgres");
     }
-    let told = Command::new("ps")
-        .args(["-o", "command=", "-p", &number.to_string()])
-        .output();
+    let told = Command::new("ps").args(["-o", "command=", "-p", &number.to_string()]).output();
     told.is_ok_and(|answer| {
         let line = String::from_utf8_lossy(&answer.stdout).into_owned();
         line.contains("postgres") && line.contains(&*pgdata.to_string_lossy())
@@ -297,12 +276,7 @@ fn set_aside_large(log: &Path) -> Result<u64, ClusterError> {
 
 fn open_log(log: &Path) -> Result<File, ClusterError> {
     use std::os::unix::fs::OpenOptionsExt;
-    OpenOptions::new()
-        .create(true)
-        .append(true)
-        .mode(0o600)
-        .open(log)
-        .doing("open", log)
+    OpenOptions::new().create(true).append(true).mode(0o600).open(log).doing("open", log)
 }
 
 fn read_from(log: &Path, offset: u64) -> String {

@@ -48,9 +48,7 @@ impl Watcher {
     pub(crate) fn start(folder: &Folder) -> Result<Self, ClusterError> {
         let shell = Path::new("/bin/sh");
         let mut command = folder.account().command(shell);
-        command
-            .args(["-c", SCRIPT, "onceover-watcher"])
-            .arg(folder.pgdata());
+        command.args(["-c", SCRIPT, "onceover-watcher"]).arg(folder.pgdata());
         if folder.throwaway() {
             command.arg(folder.path()).arg(folder.socket());
         }

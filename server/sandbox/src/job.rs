@@ -85,21 +85,13 @@ impl Job {
     /// `campaign.send` under the key `mail:{campaign}:{recipient}`.
     pub fn mail(campaign: &str, recipient: &str) -> Self {
         let payload = json!({ "campaign_id": campaign, "recipient_id": recipient });
-        Self::plain(
-            EffectKind::Mail,
-            format!("mail:{campaign}:{recipient}"),
-            payload,
-        )
+        Self::plain(EffectKind::Mail, format!("mail:{campaign}:{recipient}"), payload)
     }
 
     /// `document.publish` under the key `publish:{document}:{version}`.
     pub fn publish(document: &str, version: u32) -> Self {
         let payload = json!({ "document_id": document, "version": version });
-        Self::plain(
-            EffectKind::Publication,
-            format!("publish:{document}:{version}"),
-            payload,
-        )
+        Self::plain(EffectKind::Publication, format!("publish:{document}:{version}"), payload)
     }
 
     /// `draft.generate` under the key `draft:{draft}`.

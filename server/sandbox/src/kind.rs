@@ -52,13 +52,8 @@ pub enum EffectKind {
 
 impl EffectKind {
     /// All of them.
-    pub const ALL: [Self; 5] = [
-        Self::Charge,
-        Self::Refund,
-        Self::Mail,
-        Self::Publication,
-        Self::Draft,
-    ];
+    pub const ALL: [Self; 5] =
+        [Self::Charge, Self::Refund, Self::Mail, Self::Publication, Self::Draft];
 
     /// The provider that carries it out.
     pub fn provider(self) -> Provider {
@@ -99,9 +94,7 @@ impl EffectKind {
 
     /// The inverse of [`Self::operation`].
     pub fn from_operation(operation: &str) -> Option<Self> {
-        Self::ALL
-            .into_iter()
-            .find(|kind| kind.operation() == operation)
+        Self::ALL.into_iter().find(|kind| kind.operation() == operation)
     }
 
     /// Where it is posted and looked up.

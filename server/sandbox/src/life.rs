@@ -41,10 +41,7 @@ pub struct Timing {
 
 impl Default for Timing {
     fn default() -> Self {
-        Self {
-            call_deadline: Duration::from_secs(4),
-            beat_every: Duration::from_secs(2),
-        }
+        Self { call_deadline: Duration::from_secs(4), beat_every: Duration::from_secs(2) }
     }
 }
 
@@ -73,12 +70,7 @@ pub struct Performed {
 
 impl Performed {
     fn new(id: Option<String>, result: &str) -> Self {
-        Self {
-            id,
-            result: result.to_owned(),
-            reference: None,
-            followups: Vec::new(),
-        }
+        Self { id, result: result.to_owned(), reference: None, followups: Vec::new() }
     }
 }
 
@@ -111,25 +103,16 @@ pub(crate) async fn perform(world: &World, job: &Job) -> Result<Performed, LifeE
                 Reserved::Queued { id } => Some(id.clone()),
                 _ => None,
             };
-            return Ok(Performed {
-                followups,
-                ..Performed::new(id, other.word())
-            });
+            return Ok(Performed { followups, ..Performed::new(id, other.word()) });
         }
     };
-    arrange(world, job, |rule| {
-        rule.for_key(job.kind, &lease.provider_key)
-    })
-    .await?;
+    arrange(world, job, |rule| rule.for_key(job.kind, &lease.provider_key)).await?;
     let mut performed = carry_out(world, job, &lease).await?;
     match job.flow {
         Flow::Replay => followups.push(reserve(world, job).await?.word().to_owned()),
-        Flow::Conflict => followups.push(
-            reserve(world, &job.contradiction())
-                .await?
-                .word()
-                .to_owned(),
-        ),
+        Flow::Conflict => {
+            followups.push(reserve(world, &job.contradiction()).await?.word().to_owned())
+        }
         _ => {}
     }
     performed.followups = followups;
@@ -161,27 +144,15 @@ pub(crate) async fn carry_out(
         Finished::LateEvidenceKept => "late_evidence_kept".to_owned(),
         Finished::Refused(code) => code,
     };
-    Ok(Performed {
-        reference: call.reference,
-        ..Performed::new(id, &result)
-    })
+    Ok(Performed { reference: call.reference, ..Performed::new(id, &result) })
 }
 
 /// Calls the provider and beats meanwhile. A lost fence does not stop the call:
 /// its answer may be the only proof there is (D17).
 async fn call_with_beats(world: &World, job: &Job, lease: &Lease) -> Call {
-    let body = provider_body(
-        job.kind,
-        &job.payload,
-        job.amount_minor,
-        job.currency.as_deref(),
-    );
-    let deadline = job
-        .call_deadline_ms
-        .map_or(world.timing.call_deadline, Duration::from_millis);
-    let call = world
-        .provider
-        .call(job.kind, &lease.provider_key, &body, deadline);
+    let body = provider_body(job.kind, &job.payload, job.amount_minor, job.currency.as_deref());
+    let deadline = job.call_deadline_ms.map_or(world.timing.call_deadline, Duration::from_millis);
+    let call = world.provider.call(job.kind, &lease.provider_key, &body, deadline);
     let beats = async {
         loop {
             tokio::time::sleep(world.timing.beat_every).await;
@@ -230,11 +201,7 @@ async fn reserve(world: &World, job: &Job) -> Result<Reserved, ApiError> {
 
 async fn arrange(world: &World, job: &Job, aim: impl Fn(Rule) -> Rule) -> Result<(), ControlError> {
     for rule in &job.rules {
-        match world
-            .control
-            .add(job.kind.provider(), aim(rule.clone()))
-            .await
-        {
+        match world.control.add(job.kind.provider(), aim(rule.clone())).await {
             // A full table of rules costs the trouble, not the work.
             Err(ControlError::Refused { status, body }) => {
                 tracing::warn!(status, body, "the provider takes no more rules");

@@ -20,15 +20,9 @@ impl SplitMix64 {
     /// Starts a stream of its own for `label` under `seed`, so that one more
     /// draw in one place never shifts another place.
     pub fn keyed(seed: u64, label: &str) -> Self {
-        let digest = Sha256::new()
-            .chain_update(seed.to_be_bytes())
-            .chain_update(label)
-            .finalize();
+        let digest = Sha256::new().chain_update(seed.to_be_bytes()).chain_update(label).finalize();
         let (head, _) = digest.split_at(8);
-        Self(
-            head.iter()
-                .fold(0, |word, byte| (word << 8) | u64::from(*byte)),
-        )
+        Self(head.iter().fold(0, |word, byte| (word << 8) | u64::from(*byte)))
     }
 
     /// The next 64 bits.

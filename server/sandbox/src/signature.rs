@@ -22,10 +22,7 @@ pub fn sign(secret: &[u8], unix_seconds: i64, body: &[u8]) -> String {
     mac.update(unix_seconds.to_string().as_bytes());
     mac.update(b".");
     mac.update(body);
-    format!(
-        "t={unix_seconds},v1={}",
-        hex::encode(mac.finalize().into_bytes())
-    )
+    format!("t={unix_seconds},v1={}", hex::encode(mac.finalize().into_bytes()))
 }
 
 #[cfg(test)]

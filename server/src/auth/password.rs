@@ -83,7 +83,8 @@ impl Passwords {
     }
 
     async fn in_turn<T: Send + 'static>(&self, work: impl FnOnce() -> T + Send + 'static) -> T {
-        let turn = Arc::clone(&self.turns).acquire_owned().await.expect("the semaphore is never closed");
+        let turn =
+            Arc::clone(&self.turns).acquire_owned().await.expect("the semaphore is never closed");
         tokio::task::spawn_blocking(move || {
             let done = work();
             drop(turn);

@@ -56,9 +56,10 @@ pub async fn sign_in(
             response
         }
         Err(error) => match error.refusal().code {
-            Code::SignInFailed => {
-                location::see_other(&location::sign_in(&form.next, Some(Code::SignInFailed.as_str())))
-            }
+            Code::SignInFailed => location::see_other(&location::sign_in(
+                &form.next,
+                Some(Code::SignInFailed.as_str()),
+            )),
             Code::TooManyAttempts => too_many(&state, nonce, &headers, &form.next).await,
             _ => Refused::from(error).into_response(),
         },
@@ -90,7 +91,10 @@ async fn too_many(state: &AppState, nonce: Nonce, headers: &HeaderMap, next: &st
 }
 
 /// `POST /sign-out`.
-pub async fn sign_out(State(state): State<AppState>, token: Option<Extension<SessionToken>>) -> Response {
+pub async fn sign_out(
+    State(state): State<AppState>,
+    token: Option<Extension<SessionToken>>,
+) -> Response {
     if let Some(Extension(token)) = token
         && let Err(error) = state.engine.sign_out(token.as_str()).await
     {

@@ -24,7 +24,9 @@ pub async fn run(config: &Config) -> Result<(), Failure> {
         Err(error) => faults.push(error.to_string()),
         Ok(url) => match timeout(PATIENCE, database(url.expose())).await {
             Ok(Ok(found)) => faults.extend(found),
-            Ok(Err(error)) => faults.push(format!("the database cannot be asked: {}", chain(&error))),
+            Ok(Err(error)) => {
+                faults.push(format!("the database cannot be asked: {}", chain(&error)))
+            }
             Err(_) => faults.push("the database does not answer within 5 seconds".into()),
         },
     }
@@ -32,7 +34,10 @@ pub async fn run(config: &Config) -> Result<(), Failure> {
         Err(error) if faults.is_empty() => faults.push(error.to_string()),
         Ok(settings) if faults.is_empty() => {
             if let Err(error) = Engine::check_migrated(&settings.database_url).await {
-                faults.push(format!("the schema is not this build's; has `onceover migrate` run? {}", chain(&error)));
+                faults.push(format!(
+                    "the schema is not this build's; has `onceover migrate` run? {}",
+                    chain(&error)
+                ));
             } else if let Err(error) = connects(settings).await {
                 faults.push(format!("the engine does not connect: {}", chain(&error)));
             }
@@ -45,7 +50,10 @@ pub async fn run(config: &Config) -> Result<(), Failure> {
         }
     }
     if faults.is_empty() {
-        println!("no fault found: configuration, database and {} providers", config.providers.len());
+        println!(
+            "no fault found: configuration, database and {} providers",
+            config.providers.len()
+        );
         Ok(())
     } else {
         Err(Failure::all(faults))
@@ -77,7 +85,10 @@ async fn database(url: &str) -> Result<Vec<String>, sqlx::Error> {
         faults.push("the database runs with fsync off: what it acknowledged can be lost".into());
     }
     if row.try_get::<String, _>("synchronous_commit")? == "off" {
-        faults.push("the database runs with synchronous_commit off: what it acknowledged can be lost".into());
+        faults.push(
+            "the database runs with synchronous_commit off: what it acknowledged can be lost"
+                .into(),
+        );
     }
     for role in ["app", "engine"] {
         if !row.try_get::<bool, _>(role)? {
@@ -93,7 +104,8 @@ async fn database(url: &str) -> Result<Vec<String>, sqlx::Error> {
 /// Whether something listens at a URL; nothing is sent, for a request could be an effect.
 async fn reachable(url: &str) -> Result<(), String> {
     let url = Url::parse(url).map_err(|_| "has no address".to_owned())?;
-    let host = url.host_str().unwrap_or_default().trim_start_matches('[').trim_end_matches(']').to_owned();
+    let host =
+        url.host_str().unwrap_or_default().trim_start_matches('[').trim_end_matches(']').to_owned();
     let port = url.port_or_known_default().unwrap_or(443);
     match timeout(PATIENCE, TcpStream::connect((host.as_str(), port))).await {
         Ok(Ok(_)) => Ok(()),

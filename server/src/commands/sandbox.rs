@@ -15,16 +15,16 @@ use crate::{cli::Sandbox, shutdown};
 /// # Errors
 /// [`Failure`] where the address is not loopback or taken, or the ledgers cannot be read.
 pub async fn run(options: Sandbox) -> Result<(), Failure> {
-    let stop = shutdown::on_signal().map_err(|error| Failure::doing("cannot listen for signals", &error))?;
+    let stop = shutdown::on_signal()
+        .map_err(|error| Failure::doing("cannot listen for signals", &error))?;
     let mut input = BufReader::new(tokio::io::stdin());
     let mut config = Config::new(options.data, options.seed);
     config.listen = options.listen;
     if let Some(url) = options.webhook {
         let mut secret = String::new();
-        input
-            .read_line(&mut secret)
-            .await
-            .map_err(|error| Failure::doing("cannot read the webhook secret from standard input", &error))?;
+        input.read_line(&mut secret).await.map_err(|error| {
+            Failure::doing("cannot read the webhook secret from standard input", &error)
+        })?;
         config.webhook = Some(WebhookTarget { url, secret: secret.trim_end().to_owned() });
     }
     let parent = options.with_parent.then_some(input);

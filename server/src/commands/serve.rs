@@ -22,7 +22,8 @@ use crate::{
 /// # Errors
 /// [`Failure`] where the database or the address cannot be had.
 pub async fn serve(config: &Config, workers: bool) -> Result<(), Failure> {
-    let stop = shutdown::on_signal().map_err(|error| Failure::doing("cannot listen for signals", &error))?;
+    let stop = shutdown::on_signal()
+        .map_err(|error| Failure::doing("cannot listen for signals", &error))?;
     let engine = connected(config).await?;
     let listener = bind(config.addr).await?;
     let bound = listener.local_addr().map_err(|error| Failure::doing("cannot listen", &error))?;
@@ -72,16 +73,19 @@ fn site(config: &Config) -> Result<LeptosOptions, Failure> {
     let mut options = leptos::config::get_configuration(None)
         .map_err(|error| Failure::doing("the site's options cannot be read", &error))?
         .leptos_options;
-    let beside = std::env::current_exe().ok().and_then(|program| Some(program.parent()?.to_owned()));
+    let beside =
+        std::env::current_exe().ok().and_then(|program| Some(program.parent()?.to_owned()));
     if let Some(root) = &config.site_root {
         options.site_root = root.to_string_lossy().into();
     } else if std::env::var_os("LEPTOS_SITE_ROOT").is_none()
-        && let Some(root) = beside.as_ref().map(|folder| folder.join("../site")).filter(|root| root.is_dir())
+        && let Some(root) =
+            beside.as_ref().map(|folder| folder.join("../site")).filter(|root| root.is_dir())
     {
         options.site_root = root.to_string_lossy().into();
     }
     if std::env::var_os("LEPTOS_HASH_FILES").is_none() {
-        options.hash_files = beside.is_some_and(|folder| folder.join(&*options.hash_file).is_file());
+        options.hash_files =
+            beside.is_some_and(|folder| folder.join(&*options.hash_file).is_file());
     }
     Ok(options)
 }
@@ -91,7 +95,8 @@ fn site(config: &Config) -> Result<LeptosOptions, Failure> {
 /// # Errors
 /// [`Failure`] where the database cannot be reached.
 pub async fn work(config: &Config) -> Result<(), Failure> {
-    let stop = shutdown::on_signal().map_err(|error| Failure::doing("cannot listen for signals", &error))?;
+    let stop = shutdown::on_signal()
+        .map_err(|error| Failure::doing("cannot listen for signals", &error))?;
     let engine = connected(config).await?;
     println!("working: {}", config.worker_name);
     background::run(engine, stop).await;
@@ -114,7 +119,10 @@ pub async fn migrate(config: &Config) -> Result<(), Failure> {
 async fn connected(config: &Config) -> Result<Engine, Failure> {
     let settings = config.engine()?;
     Engine::check_migrated(&settings.database_url).await.map_err(|error| {
-        Failure::new(format!("the database cannot be used; has `onceover migrate` run? {}", chain(&error)))
+        Failure::new(format!(
+            "the database cannot be used; has `onceover migrate` run? {}",
+            chain(&error)
+        ))
     })?;
     Ok(Engine::connect(settings).await?)
 }

@@ -12,7 +12,8 @@ use crate::auth::password;
 /// The shortest secret, in characters.
 const MIN_SECRET: usize = 32;
 /// Words that stand in examples, and so in the lists of whoever guesses.
-const KNOWN: [&str; 7] = ["changeme", "change_me", "change-me", "secret", "password", "example", "default"];
+const KNOWN: [&str; 7] =
+    ["changeme", "change_me", "change-me", "secret", "password", "example", "default"];
 
 pub(super) fn is_loopback(host: &str) -> bool {
     let bare = host.trim_start_matches('[').trim_end_matches(']');
@@ -26,7 +27,10 @@ fn strong(key: &str, secret: &str) -> Result<(), ConfigError> {
         return Err(ConfigError::new(key, "holds a value from an example; make one of your own"));
     }
     if secret.chars().count() < MIN_SECRET {
-        return Err(ConfigError::new(key, format!("is too short: {MIN_SECRET} characters at least")));
+        return Err(ConfigError::new(
+            key,
+            format!("is too short: {MIN_SECRET} characters at least"),
+        ));
     }
     let mut letters: Vec<char> = secret.chars().collect();
     letters.sort_unstable();
@@ -44,7 +48,9 @@ pub(super) fn search_secret(secret: Option<Secret>) -> Result<Option<Secret>, Co
     Ok(secret)
 }
 
-pub(super) fn webhook_secrets(pairs: Vec<(String, String)>) -> Result<Vec<(String, Secret)>, ConfigError> {
+pub(super) fn webhook_secrets(
+    pairs: Vec<(String, String)>,
+) -> Result<Vec<(String, Secret)>, ConfigError> {
     pairs
         .into_iter()
         .map(|(name, secret)| {
@@ -56,28 +62,40 @@ pub(super) fn webhook_secrets(pairs: Vec<(String, String)>) -> Result<Vec<(Strin
 
 pub(super) fn demo_password(password: Option<Secret>) -> Result<Option<Secret>, ConfigError> {
     if let Some(password) = &password {
-        password::check_strength(password.expose())
-            .map_err(|weak| ConfigError::new("ONCEOVER_DEMO_PASSWORD", format!("cannot be used: {weak}")))?;
+        password::check_strength(password.expose()).map_err(|weak| {
+            ConfigError::new("ONCEOVER_DEMO_PASSWORD", format!("cannot be used: {weak}"))
+        })?;
     }
     Ok(password)
 }
 
-pub(super) fn providers(pairs: Vec<(String, String)>) -> Result<Vec<ProviderEndpoint>, ConfigError> {
+pub(super) fn providers(
+    pairs: Vec<(String, String)>,
+) -> Result<Vec<ProviderEndpoint>, ConfigError> {
     pairs
         .into_iter()
         .map(|(name, url)| {
-            let good = Url::parse(&url).is_ok_and(|url| matches!(url.scheme(), "http" | "https") && url.has_host());
+            let good = Url::parse(&url)
+                .is_ok_and(|url| matches!(url.scheme(), "http" | "https") && url.has_host());
             if good {
                 Ok(ProviderEndpoint { name, url })
             } else {
-                Err(ConfigError::new("ONCEOVER_PROVIDERS", format!("names no http address for {name}")))
+                Err(ConfigError::new(
+                    "ONCEOVER_PROVIDERS",
+                    format!("names no http address for {name}"),
+                ))
             }
         })
         .collect()
 }
 
 pub(super) fn origin(text: &str) -> Result<Url, ConfigError> {
-    let wrong = || ConfigError::new("ONCEOVER_ORIGIN", "is an address such as https://console.example.com, without a path");
+    let wrong = || {
+        ConfigError::new(
+            "ONCEOVER_ORIGIN",
+            "is an address such as https://console.example.com, without a path",
+        )
+    };
     let url = Url::parse(text).map_err(|_| wrong())?;
     let bare = matches!(url.scheme(), "http" | "https")
         && url.has_host()
@@ -90,9 +108,9 @@ pub(super) fn origin(text: &str) -> Result<Url, ConfigError> {
 }
 
 pub(super) fn log(directives: &str) -> Result<(), ConfigError> {
-    EnvFilter::try_new(directives)
-        .map(drop)
-        .map_err(|_| ConfigError::new("ONCEOVER_LOG", "is a filter such as info or onceover=debug,info"))
+    EnvFilter::try_new(directives).map(drop).map_err(|_| {
+        ConfigError::new("ONCEOVER_LOG", "is a filter such as info or onceover=debug,info")
+    })
 }
 
 /// Sessions travel over TLS, or do not leave the machine.
@@ -109,8 +127,13 @@ pub(super) fn transport(config: &Config) -> Result<(), ConfigError> {
             "ONCEOVER_ORIGIN",
             "is not set; behind a proxy it is the https address that people open",
         )),
-        Some(origin) if origin.scheme() == "http" && !origin.host_str().is_some_and(is_loopback) => {
-            Err(ConfigError::new("ONCEOVER_ORIGIN", "is plain http on another machine; sessions need https"))
+        Some(origin)
+            if origin.scheme() == "http" && !origin.host_str().is_some_and(is_loopback) =>
+        {
+            Err(ConfigError::new(
+                "ONCEOVER_ORIGIN",
+                "is plain http on another machine; sessions need https",
+            ))
         }
         _ => Ok(()),
     }

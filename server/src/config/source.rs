@@ -95,11 +95,17 @@ pub(super) struct Source {
 }
 
 impl Source {
-    pub(super) fn new(environment: &[(String, String)], file: Option<&str>) -> Result<Self, ConfigError> {
+    pub(super) fn new(
+        environment: &[(String, String)],
+        file: Option<&str>,
+    ) -> Result<Self, ConfigError> {
         let known = |name: &str| KEYS.iter().any(|key| key.name == name) || TOOLS.contains(&name);
         for (name, _) in environment {
             if name.starts_with("ONCEOVER_") && !known(name) {
-                return Err(ConfigError::new(name, "is no setting of Onceover; docs/configuration.md lists them all"));
+                return Err(ConfigError::new(
+                    name,
+                    "is no setting of Onceover; docs/configuration.md lists them all",
+                ));
             }
         }
         let file: toml::Table = match file {
@@ -110,10 +116,14 @@ impl Source {
         };
         for name in file.keys() {
             if name == "config" || !KEYS.iter().any(|key| key.in_file() == *name) {
-                return Err(ConfigError::new(name, "in the file is no setting of Onceover; docs/configuration.md lists them all"));
+                return Err(ConfigError::new(
+                    name,
+                    "in the file is no setting of Onceover; docs/configuration.md lists them all",
+                ));
             }
         }
-        let environment = environment.iter().filter(|(_, value)| !value.is_empty()).cloned().collect();
+        let environment =
+            environment.iter().filter(|(_, value)| !value.is_empty()).cloned().collect();
         Ok(Self { environment, file })
     }
 
@@ -136,7 +146,10 @@ impl Source {
             Some(toml::Value::String(text)) => Ok(Some(text)),
             Some(toml::Value::Integer(number)) => Ok(Some(number.to_string())),
             Some(toml::Value::Boolean(flag)) => Ok(Some(flag.to_string())),
-            Some(_) => Err(ConfigError::new(name, "in the file is one value: a text, a number or true/false")),
+            Some(_) => Err(ConfigError::new(
+                name,
+                "in the file is one value: a text, a number or true/false",
+            )),
         }
     }
 
@@ -155,7 +168,13 @@ impl Source {
     }
 
     /// A number within bounds.
-    pub(super) fn between(&mut self, name: &str, default: u32, least: u32, most: u32) -> Result<u32, ConfigError> {
+    pub(super) fn between(
+        &mut self,
+        name: &str,
+        default: u32,
+        least: u32,
+        most: u32,
+    ) -> Result<u32, ConfigError> {
         let number = self.parsed(name, default)?;
         if (least..=most).contains(&number) {
             Ok(number)
@@ -182,9 +201,14 @@ impl Source {
     pub(super) fn pairs(&mut self, name: &str) -> Result<Vec<(String, String)>, ConfigError> {
         if let Some(value) = self.in_environment(name) {
             return split(value)
-                .map(|item| item.split_once('=').map(|(name, value)| (name.trim().to_owned(), value.trim().to_owned())))
+                .map(|item| {
+                    item.split_once('=')
+                        .map(|(name, value)| (name.trim().to_owned(), value.trim().to_owned()))
+                })
                 .collect::<Option<_>>()
-                .ok_or_else(|| ConfigError::new(name, "is a list of name=value, separated by commas"));
+                .ok_or_else(|| {
+                    ConfigError::new(name, "is a list of name=value, separated by commas")
+                });
         }
         match self.take_from_file(name) {
             None => Ok(Vec::new()),

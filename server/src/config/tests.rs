@@ -9,7 +9,8 @@ fn read(pairs: &[(&str, &str)]) -> Result<Config, String> {
 }
 
 fn with_file(pairs: &[(&str, &str)], file: Option<&str>) -> Result<Config, String> {
-    let environment: Vec<_> = pairs.iter().map(|(a, b)| ((*a).to_owned(), (*b).to_owned())).collect();
+    let environment: Vec<_> =
+        pairs.iter().map(|(a, b)| ((*a).to_owned(), (*b).to_owned())).collect();
     Config::read(&environment, file).map_err(|error| error.to_string())
 }
 
@@ -37,13 +38,18 @@ fn an_unknown_key_stops_the_start() {
 
 #[test]
 fn plain_http_never_leaves_the_machine() {
-    assert!(read(&[("ONCEOVER_ADDR", "0.0.0.0:80")]).unwrap_err().contains("ONCEOVER_TRUSTED_PROXY"));
+    assert!(
+        read(&[("ONCEOVER_ADDR", "0.0.0.0:80")]).unwrap_err().contains("ONCEOVER_TRUSTED_PROXY")
+    );
     let proxied = [("ONCEOVER_ADDR", "0.0.0.0:80"), ("ONCEOVER_TRUSTED_PROXY", "true")];
     assert!(read(&proxied).unwrap_err().contains("ONCEOVER_ORIGIN"));
-    for origin in ["http://console.example", "https://console.example/x", "console.example", "ftp://x"] {
+    for origin in
+        ["http://console.example", "https://console.example/x", "console.example", "ftp://x"]
+    {
         assert!(read(&[proxied[0], proxied[1], ("ONCEOVER_ORIGIN", origin)]).is_err(), "{origin}");
     }
-    let config = read(&[proxied[0], proxied[1], ("ONCEOVER_ORIGIN", "https://console.example")]).unwrap();
+    let config =
+        read(&[proxied[0], proxied[1], ("ONCEOVER_ORIGIN", "https://console.example")]).unwrap();
     let site = config.site(config.addr);
     assert!(site.has_host("console.example") && !site.has_host("localhost"));
     assert_eq!(config.public_url(config.addr), "https://console.example");
@@ -52,9 +58,15 @@ fn plain_http_never_leaves_the_machine() {
 #[test]
 fn weak_secrets_stop_the_start_and_are_not_repeated() {
     let repeated = "ab".repeat(20);
-    for weak in ["CHANGE_ME", "short-but-odd-81", "CHANGE_ME_CHANGE_ME_CHANGE_ME_CHANGE_ME", &repeated] {
+    for weak in
+        ["CHANGE_ME", "short-but-odd-81", "CHANGE_ME_CHANGE_ME_CHANGE_ME_CHANGE_ME", &repeated]
+    {
         for key in ["ONCEOVER_SEARCH_SECRET", "ONCEOVER_WEBHOOK_SECRETS"] {
-            let value = if key == "ONCEOVER_WEBHOOK_SECRETS" { format!("payments={weak}") } else { weak.to_owned() };
+            let value = if key == "ONCEOVER_WEBHOOK_SECRETS" {
+                format!("payments={weak}")
+            } else {
+                weak.to_owned()
+            };
             let error = read(&[(key, &value)]).unwrap_err();
             assert!(error.starts_with(key) && !error.contains(weak), "{error}");
         }

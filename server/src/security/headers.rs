@@ -41,7 +41,8 @@ pub async fn secure(mut request: Request, next: Next) -> Response {
 }
 
 fn set(headers: &mut HeaderMap, nonce: &Nonce) {
-    let policy = HeaderValue::try_from(policy(nonce)).expect("a policy of visible ASCII is a header value");
+    let policy =
+        HeaderValue::try_from(policy(nonce)).expect("a policy of visible ASCII is a header value");
     headers.insert(header::CONTENT_SECURITY_POLICY, policy);
     for (name, value) in FIXED {
         headers.insert(name, HeaderValue::from_static(value));

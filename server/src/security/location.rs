@@ -67,8 +67,17 @@ mod tests {
     fn every_other_place_becomes_the_first_page() {
         let long = format!("/{}", "a".repeat(MAX_CHARS));
         for place in [
-            "", "operations", "//evil", "/\\evil", "/\t/evil", "/\r\nX: 1", "https://evil/", "javascript:alert(1)",
-            "\\\\evil", "/\u{e9}", &long,
+            "",
+            "operations",
+            "//evil",
+            "/\\evil",
+            "/\t/evil",
+            "/\r\nX: 1",
+            "https://evil/",
+            "javascript:alert(1)",
+            "\\\\evil",
+            "/\u{e9}",
+            &long,
         ] {
             assert_eq!(local(place), "/", "{place:?}");
             let response = see_other(place);

@@ -112,10 +112,9 @@ fn judge(site: &Site, method: &Method, path: &str, headers: &HeaderMap) -> Resul
 
 /// Refuses forged requests, and takes a foreign `Referer` away from the rest.
 pub async fn guard(State(site): State<Site>, mut request: Request, next: Next) -> Response {
-    let foreign = request
-        .headers()
-        .get(header::REFERER)
-        .is_some_and(|referer| !referer.to_str().is_ok_and(|url| site.owns(request.headers(), url)));
+    let foreign = request.headers().get(header::REFERER).is_some_and(|referer| {
+        !referer.to_str().is_ok_and(|url| site.owns(request.headers(), url))
+    });
     if foreign {
         request.headers_mut().remove(header::REFERER);
     }
@@ -178,8 +177,14 @@ mod tests {
     fn other_content_types_are_refused() {
         let own = ("sec-fetch-site", "same-origin");
         assert_eq!(post(&[own, ("content-type", "Application/JSON; charset=utf-8")]), Ok(()));
-        for kind in ["text/plain", "multipart/form-data; boundary=x", "", "text/plain; application/json"] {
-            assert_eq!(post(&[own, ("content-type", kind)]), Err(Code::UnsupportedMediaType), "{kind}");
+        for kind in
+            ["text/plain", "multipart/form-data; boundary=x", "", "text/plain; application/json"]
+        {
+            assert_eq!(
+                post(&[own, ("content-type", kind)]),
+                Err(Code::UnsupportedMediaType),
+                "{kind}"
+            );
         }
         assert_eq!(post(&[own]), Err(Code::UnsupportedMediaType));
     }

@@ -44,7 +44,8 @@ pub(super) fn admission(admission: Admission) -> Response {
             let mut response = match answer {
                 Some(answer) => replayed(id, answer),
                 None => {
-                    let refused = about(id, Code::FailedTerminal).with("safe_new_key", safe_new_key);
+                    let refused =
+                        about(id, Code::FailedTerminal).with("safe_new_key", safe_new_key);
                     let mut response = refused.into_response();
                     response.headers_mut().insert(REPLAYED, TRUE);
                     response
@@ -60,7 +61,8 @@ pub(super) fn admission(admission: Admission) -> Response {
             about(id, Code::RetryLater).retry_after(retry_after_s).into_response()
         }
         Admission::OutcomeUnknown { id } => {
-            let mut response = about(id, Code::OutcomeUnknown).with("safe_new_key", false).into_response();
+            let mut response =
+                about(id, Code::OutcomeUnknown).with("safe_new_key", false).into_response();
             response.headers_mut().insert(SAFE_NEW_KEY, FALSE);
             response
         }
@@ -115,7 +117,8 @@ pub struct Claimed {
 
 /// Words a piece of claimed work.
 pub(super) fn claimed(work: ClaimedWork) -> Result<Claimed, Refused> {
-    let payload = String::from_utf8(work.payload).ok().and_then(|text| RawValue::from_string(text).ok());
+    let payload =
+        String::from_utf8(work.payload).ok().and_then(|text| RawValue::from_string(text).ok());
     let Some(payload) = payload else {
         tracing::error!(operation = %work.id, "the stored payload is not JSON");
         return Err(Refused::code(Code::Internal));

@@ -24,7 +24,8 @@ fn bearer(headers: &HeaderMap) -> Option<&str> {
     };
     let (scheme, token) = value.split_once(' ')?;
     let token = token.trim();
-    (scheme.eq_ignore_ascii_case("bearer") && !token.is_empty() && token.len() <= MAX_TOKEN).then_some(token)
+    (scheme.eq_ignore_ascii_case("bearer") && !token.is_empty() && token.len() <= MAX_TOKEN)
+        .then_some(token)
 }
 
 /// Puts the [`Caller`] into the request, or refuses with 401.
@@ -111,7 +112,14 @@ mod tests {
         };
         assert_eq!(read(&["Bearer abc"]).as_deref(), Some("abc"));
         assert_eq!(read(&["bearer  abc"]).as_deref(), Some("abc"));
-        for other in [&["Basic abc"][..], &["Bearer"], &["Bearer "], &["abc"], &["Bearer a", "Bearer b"], &[]] {
+        for other in [
+            &["Basic abc"][..],
+            &["Bearer"],
+            &["Bearer "],
+            &["abc"],
+            &["Bearer a", "Bearer b"],
+            &[],
+        ] {
             assert_eq!(read(other), None, "{other:?}");
         }
     }

@@ -32,10 +32,12 @@ impl<'a> Fields<'a> {
     /// `request_invalid` for what is no JSON object, or names a member twice;
     /// `unsupported_media_type` for another content type.
     pub fn parse(headers: &HeaderMap, body: &'a [u8]) -> Result<Self, Refused> {
-        let kind = headers.get("content-type").and_then(|kind| kind.to_str().ok()).unwrap_or_default();
+        let kind =
+            headers.get("content-type").and_then(|kind| kind.to_str().ok()).unwrap_or_default();
         let kind = kind.split(';').next().unwrap_or_default().trim();
         if !kind.eq_ignore_ascii_case("application/json") {
-            return Err(Refused::code(Code::UnsupportedMediaType).detail("The body must be application/json."));
+            return Err(Refused::code(Code::UnsupportedMediaType)
+                .detail("The body must be application/json."));
         }
         Self::of_object(body)
     }
@@ -43,8 +45,11 @@ impl<'a> Fields<'a> {
     fn of_object(body: &'a [u8]) -> Result<Self, Refused> {
         let text = std::str::from_utf8(body).map_err(|_| invalid("The body is not UTF-8."))?;
         let Members(members) = serde_json::from_str(text).map_err(|error| {
-            invalid(format!("The body is not a JSON object with each name once (line {}, column {}).",
-                error.line(), error.column()))
+            invalid(format!(
+                "The body is not a JSON object with each name once (line {}, column {}).",
+                error.line(),
+                error.column()
+            ))
         })?;
         Ok(Self(members))
     }
@@ -101,7 +106,9 @@ impl<'a> Fields<'a> {
             .map_err(|_| invalid(format!("{name} must be an array.")).field(name))?;
         items
             .into_iter()
-            .map(|item| Self::of_object(item.get().as_bytes()).map_err(|refused| refused.field(name)))
+            .map(|item| {
+                Self::of_object(item.get().as_bytes()).map_err(|refused| refused.field(name))
+            })
             .collect()
     }
 
@@ -121,9 +128,7 @@ impl<'a> Fields<'a> {
     pub fn finish(self) -> Result<(), Refused> {
         match self.0.first() {
             None => Ok(()),
-            Some((name, _)) => {
-                Err(invalid(format!("This call has no field {name}.")).field(name))
-            }
+            Some((name, _)) => Err(invalid(format!("This call has no field {name}.")).field(name)),
         }
     }
 }

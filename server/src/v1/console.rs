@@ -17,12 +17,7 @@ use domain::{
 use engine::ActionRequest;
 use serde_json::{Value, json};
 
-use super::{
-    answers::REPLAYED,
-    auth::Staff,
-    body::Fields,
-    operations::id,
-};
+use super::{answers::REPLAYED, auth::Staff, body::Fields, operations::id};
 use crate::{refusal::Refused, router::AppState};
 
 /// `GET /operations`.
@@ -66,7 +61,8 @@ fn filter(query: &str) -> Result<OperationFilter, Refused> {
             "to" => filter.to = Some(instant("to", &value)?),
             "cursor" => filter.cursor = Some(value.clone().into_owned()),
             "limit" => {
-                let limit = value.parse().map_err(|_| bad_filter("limit", "A page has 1 to 200 rows."))?;
+                let limit =
+                    value.parse().map_err(|_| bad_filter("limit", "A page has 1 to 200 rows."))?;
                 filter.limit = Some(limit);
             }
             _ => return Err(bad_filter(&name, "The list has no such filter.")),
@@ -118,9 +114,9 @@ pub async fn act(
     let outcome = match fields.text("outcome")? {
         None => None,
         Some(word) => Some(word.parse::<Outcome>().map_err(|_| {
-            Refused::code(Code::Unprocessable).field("outcome").detail(
-                "outcome is one of: happened, not_happened_retry, not_happened_stop.",
-            )
+            Refused::code(Code::Unprocessable)
+                .field("outcome")
+                .detail("outcome is one of: happened, not_happened_retry, not_happened_stop.")
         })?),
     };
     let request = ActionRequest {
@@ -155,7 +151,8 @@ mod tests {
 
     #[test]
     fn a_filter_is_read_once_and_decoded_once() {
-        let read = filter("status=unknown&q=a%2525%20b%2B&needs_manual=true&limit=20&operation=").unwrap();
+        let read =
+            filter("status=unknown&q=a%2525%20b%2B&needs_manual=true&limit=20&operation=").unwrap();
         assert_eq!(read.status.map(StatusFilter::as_str), Some("unknown"));
         assert_eq!(read.q.as_deref(), Some("a%25 b+"));
         assert!(read.needs_manual);

@@ -37,7 +37,11 @@ fn table() -> Vec<(String, &'static str, MethodRouter<AppState>)> {
         ("/receipts/{id}".to_owned(), "GET", get(console::receipt)),
     ];
     for verb in Verb::ALL {
-        let act = move |state: State<AppState>, staff, path: Path<String>, headers: HeaderMap, body: Bytes| {
+        let act = move |state: State<AppState>,
+                        staff,
+                        path: Path<String>,
+                        headers: HeaderMap,
+                        body: Bytes| {
             console::act(verb, state, staff, path, headers, body)
         };
         table.push((format!("/operations/{{id}}/actions/{verb}"), "POST", post(act)));

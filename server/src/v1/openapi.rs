@@ -10,7 +10,8 @@ pub const DOCUMENT: &str = include_str!("openapi.json");
 
 /// `GET /openapi.json`.
 pub async fn document() -> Response {
-    ([(header::CONTENT_TYPE, HeaderValue::from_static("application/json"))], DOCUMENT).into_response()
+    ([(header::CONTENT_TYPE, HeaderValue::from_static("application/json"))], DOCUMENT)
+        .into_response()
 }
 
 #[cfg(test)]
@@ -34,8 +35,10 @@ mod tests {
                 methods.map(move |method| (method.to_uppercase(), path.clone()))
             })
             .collect();
-        let served: BTreeSet<(String, String)> =
-            crate::v1::routes().into_iter().map(|(method, path)| (method.to_owned(), path)).collect();
+        let served: BTreeSet<(String, String)> = crate::v1::routes()
+            .into_iter()
+            .map(|(method, path)| (method.to_owned(), path))
+            .collect();
         assert_eq!(described, served);
     }
 

@@ -41,9 +41,9 @@ fn key(headers: &HeaderMap, in_body: Option<String>) -> Result<String, Refused> 
         (None, _) => None,
         (Some(value), None) => {
             let text = value.to_str().map_err(|_| {
-                Refused::code(Code::KeyInvalid)
-                    .field("Idempotency-Key")
-                    .detail("The header takes ASCII alone; send any other key in the body field key.")
+                Refused::code(Code::KeyInvalid).field("Idempotency-Key").detail(
+                    "The header takes ASCII alone; send any other key in the body field key.",
+                )
             })?;
             let inner = text.strip_prefix('"').and_then(|text| text.strip_suffix('"'));
             Some(inner.unwrap_or(text).to_owned())
@@ -51,7 +51,9 @@ fn key(headers: &HeaderMap, in_body: Option<String>) -> Result<String, Refused> 
         (Some(_), Some(_)) => return Err(Refused::code(Code::KeyMismatch).field("Idempotency-Key")),
     };
     match (in_header, in_body) {
-        (Some(header), Some(body)) if header != body => Err(Refused::code(Code::KeyMismatch).field("key")),
+        (Some(header), Some(body)) if header != body => {
+            Err(Refused::code(Code::KeyMismatch).field("key"))
+        }
         (Some(key), _) | (None, Some(key)) => Ok(key),
         (None, None) => Err(Refused::code(Code::KeyMissing)),
     }
@@ -68,10 +70,9 @@ pub async fn reserve(
     let operation: String = fields.text("operation")?.ok_or_else(|| missing("operation"))?;
     // A control character in a key is the engine's to refuse, by the key's own code.
     let key = key(&headers, fields.optional("key")?)?;
-    let payload = fields
-        .raw("payload")
-        .map(RawValue::get)
-        .ok_or_else(|| Refused::code(Code::PayloadInvalid).field("payload").detail("payload is missing."))?;
+    let payload = fields.raw("payload").map(RawValue::get).ok_or_else(|| {
+        Refused::code(Code::PayloadInvalid).field("payload").detail("payload is missing.")
+    })?;
     let queued = match fields.text("mode")?.as_deref() {
         None | Some("inline") => false,
         Some("queued") => true,
@@ -183,13 +184,15 @@ fn read_response(mut fields: Fields<'_>) -> Result<StoredAnswer, Refused> {
     let in_base64: Option<String> = fields.optional("body_base64")?;
     let body = match (fields.raw("body"), in_base64) {
         (Some(_), Some(_)) => return Err(choice("response", "body, body_base64")),
-        (Some(raw), None) if raw.get().starts_with('"') => serde_json::from_str::<String>(raw.get())
-            .map_err(|_| {
-                Refused::code(Code::RequestInvalid)
-                    .field("response.body")
-                    .detail("response.body is no text; send it as body_base64.")
-            })?
-            .into_bytes(),
+        (Some(raw), None) if raw.get().starts_with('"') => {
+            serde_json::from_str::<String>(raw.get())
+                .map_err(|_| {
+                    Refused::code(Code::RequestInvalid)
+                        .field("response.body")
+                        .detail("response.body is no text; send it as body_base64.")
+                })?
+                .into_bytes()
+        }
         (Some(raw), None) => raw.get().as_bytes().to_vec(),
         (None, Some(text)) => STANDARD.decode(text).map_err(|_| {
             Refused::code(Code::RequestInvalid)
@@ -206,7 +209,10 @@ fn read_event(mut fields: Fields<'_>) -> Result<NewEvent, Refused> {
     let event = NewEvent {
         aggregate: fields.text("aggregate")?.ok_or_else(|| missing("aggregate"))?,
         topic: fields.text("topic")?.ok_or_else(|| missing("topic"))?,
-        payload: fields.raw("payload").map(|raw| raw.get().as_bytes().to_vec()).ok_or_else(|| missing("payload"))?,
+        payload: fields
+            .raw("payload")
+            .map(|raw| raw.get().as_bytes().to_vec())
+            .ok_or_else(|| missing("payload"))?,
     };
     fields.finish()?;
     Ok(event)
@@ -243,7 +249,9 @@ pub async fn show(
 ) -> Result<Response, Refused> {
     let id = id(&path)?;
     Ok(match by {
-        Caller::Service(by) => Json(state.engine.operation_for_service(&by, id).await?).into_response(),
+        Caller::Service(by) => {
+            Json(state.engine.operation_for_service(&by, id).await?).into_response()
+        }
         Caller::Staff(by) => Json(state.engine.operation(&by, id).await?).into_response(),
     })
 }

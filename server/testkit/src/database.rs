@@ -27,21 +27,14 @@ impl TestDatabase {
     /// a migration fails.
     pub async fn create() -> Self {
         let server = Server::from_environment();
-        let name = template::make_clone(&server)
-            .await
-            .unwrap_or_else(|problem| {
-                panic!("no test database on the server that DATABASE_URL names: {problem}")
-            });
+        let name = template::make_clone(&server).await.unwrap_or_else(|problem| {
+            panic!("no test database on the server that DATABASE_URL names: {problem}")
+        });
         let owner_pool = PgPoolOptions::new()
             .max_connections(4)
             .acquire_timeout(Duration::from_secs(10))
             .connect_lazy_with(server.owner_options(&name));
-        Self {
-            server,
-            name,
-            owner_pool,
-            dropped: false,
-        }
+        Self { server, name, owner_pool, dropped: false }
     }
 
     /// Its address, for the program under test.
@@ -103,10 +96,8 @@ impl Drop for TestDatabase {
         // In a thread with a runtime of its own: the test's may be single-threaded, or
         // on its way out. Best effort; the next day's run sweeps what is left.
         let dropping = thread::spawn(move || {
-            let runtime = tokio::runtime::Builder::new_current_thread()
-                .enable_all()
-                .build()
-                .ok()?;
+            let runtime =
+                tokio::runtime::Builder::new_current_thread().enable_all().build().ok()?;
             runtime.block_on(remove(&server, &name)).ok()
         });
         let _ = dropping.join();

@@ -31,10 +31,7 @@ impl Server {
         );
         let owner = read("ONCEOVER_MIGRATE_URL").unwrap_or_else(|| url.clone());
         let parse = |text: &str| Url::parse(text).expect("the database address must be a URL");
-        Self {
-            url: parse(&url),
-            owner_url: parse(&owner),
-        }
+        Self { url: parse(&url), owner_url: parse(&owner) }
     }
 
     /// The address of a database for the services' role.
@@ -57,13 +54,8 @@ impl Server {
 
 /// Takes the lock; it goes with the connection.
 pub(crate) async fn lock(connection: &mut PgConnection) -> Result<(), sqlx::Error> {
-    sqlx::query("set lock_timeout = '5min'")
-        .execute(&mut *connection)
-        .await?;
-    sqlx::query("select pg_advisory_lock($1)")
-        .bind(LOCK)
-        .execute(connection)
-        .await?;
+    sqlx::query("set lock_timeout = '5min'").execute(&mut *connection).await?;
+    sqlx::query("select pg_advisory_lock($1)").bind(LOCK).execute(connection).await?;
     Ok(())
 }
 
@@ -74,9 +66,7 @@ pub(crate) async fn drop_database(
 ) -> Result<(), sqlx::Error> {
     assert!(name.starts_with(PREFIX), "{name} is no test's database");
     let statement = format!("drop database if exists {name} with (force)");
-    sqlx::query(AssertSqlSafe(statement))
-        .execute(connection)
-        .await?;
+    sqlx::query(AssertSqlSafe(statement)).execute(connection).await?;
     Ok(())
 }
 

@@ -37,24 +37,16 @@ pub(crate) async fn make_clone(server: &Server) -> Result<String, sqlx::Error> {
         build(server, &mut connection, &template).await?;
     }
     let name = new_name(&mut connection).await?;
-    run(
-        &mut connection,
-        format!("create database {name} template {template}"),
-    )
-    .await?;
+    run(&mut connection, format!("create database {name} template {template}")).await?;
     connection.close().await?;
     Ok(name)
 }
 
 /// The server's day, so that left-overs can be told by their age, and 64 random bits.
 async fn new_name(connection: &mut PgConnection) -> Result<String, sqlx::Error> {
-    let day: String = sqlx::query_scalar("select to_char(now(), 'YYYYMMDD')")
-        .fetch_one(connection)
-        .await?;
-    Ok(format!(
-        "{PREFIX}{day}_{}",
-        hex::encode(rand::random::<[u8; 8]>())
-    ))
+    let day: String =
+        sqlx::query_scalar("select to_char(now(), 'YYYYMMDD')").fetch_one(connection).await?;
+    Ok(format!("{PREFIX}{day}_{}", hex::encode(rand::random::<[u8; 8]>())))
 }
 
 /// Named after what is in it: other migrations, another template.
@@ -76,11 +68,8 @@ async fn build(
     let unfinished = format!("{template}_new");
     server::drop_database(connection, &unfinished).await?;
     // From template0: what somebody put into template1 is no part of the migrations.
-    run(
-        connection,
-        format!("create database {unfinished} template template0 encoding 'UTF8'"),
-    )
-    .await?;
+    run(connection, format!("create database {unfinished} template template0 encoding 'UTF8'"))
+        .await?;
     let inside = PgPoolOptions::new()
         .max_connections(1)
         .connect_with(server.owner_options(&unfinished))
@@ -88,22 +77,12 @@ async fn build(
     MIGRATOR.run(&inside).await?;
     sqlx::raw_sql(CLOCK).execute(&inside).await?;
     inside.close().await;
-    run(
-        connection,
-        format!("alter database {unfinished} with allow_connections false"),
-    )
-    .await?;
-    run(
-        connection,
-        format!("alter database {unfinished} rename to {template}"),
-    )
-    .await
+    run(connection, format!("alter database {unfinished} with allow_connections false")).await?;
+    run(connection, format!("alter database {unfinished} rename to {template}")).await
 }
 
 async fn run(connection: &mut PgConnection, statement: String) -> Result<(), sqlx::Error> {
-    sqlx::query(AssertSqlSafe(statement))
-        .execute(connection)
-        .await?;
+    sqlx::query(AssertSqlSafe(statement)).execute(connection).await?;
     Ok(())
 }
 

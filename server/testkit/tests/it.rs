@@ -7,10 +7,7 @@ use sqlx::PgPool;
 use testkit::{TestDatabase, eventually};
 
 async fn number(pool: &PgPool, query: &'static str) -> i64 {
-    sqlx::query_scalar(query)
-        .fetch_one(pool)
-        .await
-        .expect("answers")
+    sqlx::query_scalar(query).fetch_one(pool).await.expect("answers")
 }
 
 async fn databases_named(pool: &PgPool, name: &str) -> i64 {
@@ -24,10 +21,7 @@ async fn databases_named(pool: &PgPool, name: &str) -> i64 {
 #[tokio::test]
 async fn tests_do_not_see_each_other() {
     let (one, two) = tokio::join!(TestDatabase::create(), TestDatabase::create());
-    sqlx::query("create table mine ()")
-        .execute(one.owner_pool())
-        .await
-        .expect("made");
+    sqlx::query("create table mine ()").execute(one.owner_pool()).await.expect("made");
     let seen = "select count(*) from pg_tables where tablename = 'mine'";
     assert_eq!(number(one.owner_pool(), seen).await, 1);
     assert_eq!(number(two.owner_pool(), seen).await, 0);
@@ -48,9 +42,7 @@ async fn an_hour_passes_at_once_and_only_here() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn many_at_once_share_one_template() {
-    let made: Vec<_> = (0..8)
-        .map(|_| tokio::spawn(TestDatabase::create()))
-        .collect();
+    let made: Vec<_> = (0..8).map(|_| tokio::spawn(TestDatabase::create())).collect();
     for one in made {
         let database = one.await.expect("made");
         assert_eq!(number(database.owner_pool(), "select 1::bigint").await, 1);

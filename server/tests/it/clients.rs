@@ -33,7 +33,8 @@ impl Answer {
     }
 
     pub fn json(&self) -> Value {
-        serde_json::from_slice(&self.body).unwrap_or_else(|_| panic!("no JSON: {} {}", self.status, self.text()))
+        serde_json::from_slice(&self.body)
+            .unwrap_or_else(|_| panic!("no JSON: {} {}", self.status, self.text()))
     }
 
     #[track_caller]
@@ -120,8 +121,10 @@ pub struct Program<'a> {
 
 impl Program<'_> {
     fn request(&self, method: Method, path: &str) -> axum::http::request::Builder {
-        let request =
-            Request::builder().method(method).uri(format!("/api/v1{path}")).header(header::HOST, HOST);
+        let request = Request::builder()
+            .method(method)
+            .uri(format!("/api/v1{path}"))
+            .header(header::HOST, HOST);
         match &self.token {
             Some(token) => request.header(header::AUTHORIZATION, format!("Bearer {token}")),
             None => request,
@@ -136,8 +139,14 @@ impl Program<'_> {
         self.post_text(path, &[], body.to_string()).await
     }
 
-    pub async fn post_text(&self, path: &str, headers: &[(&str, &str)], body: impl Into<Body>) -> Answer {
-        let mut request = self.request(Method::POST, path).header(header::CONTENT_TYPE, "application/json");
+    pub async fn post_text(
+        &self,
+        path: &str,
+        headers: &[(&str, &str)],
+        body: impl Into<Body>,
+    ) -> Answer {
+        let mut request =
+            self.request(Method::POST, path).header(header::CONTENT_TYPE, "application/json");
         for (name, value) in headers {
             request = request.header(*name, *value);
         }

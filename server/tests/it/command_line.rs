@@ -43,10 +43,17 @@ fn does(output: &Output) -> String {
 fn the_start_refuses_what_it_cannot_trust() {
     let url = ("DATABASE_URL", "postgres://nobody@127.0.0.1:1/none");
     refuses(&onceover(&["serve"], &[("ONCEOVER_ADRR", "x")], ""), "ONCEOVER_ADRR is no setting");
-    refuses(&onceover(&["serve"], &[("ONCEOVER_ADDR", "0.0.0.0:3000")], ""), "ONCEOVER_TRUSTED_PROXY");
+    refuses(
+        &onceover(&["serve"], &[("ONCEOVER_ADDR", "0.0.0.0:3000")], ""),
+        "ONCEOVER_TRUSTED_PROXY",
+    );
     refuses(&onceover(&["serve"], &[], ""), "DATABASE_URL is not set");
     refuses(&onceover(&["serve"], &[url], ""), "ONCEOVER_SEARCH_SECRET is not set");
-    let weak = onceover(&["serve"], &[url, ("ONCEOVER_SEARCH_SECRET", "CHANGE_ME_NOW_PLEASE_CHANGE_ME_NOW")], "");
+    let weak = onceover(
+        &["serve"],
+        &[url, ("ONCEOVER_SEARCH_SECRET", "CHANGE_ME_NOW_PLEASE_CHANGE_ME_NOW")],
+        "",
+    );
     refuses(&weak, "ONCEOVER_SEARCH_SECRET holds a value from an example");
     assert!(!String::from_utf8_lossy(&weak.stderr).contains("PLEASE"));
 }
@@ -68,10 +75,21 @@ async fn an_administrator_brings_people_and_tokens_in_and_the_doctor_looks() {
     let database = TestDatabase::create().await;
     let url = database.url();
     tokio::task::spawn_blocking(move || {
-        let environment = [("DATABASE_URL", url.as_str()), ("ONCEOVER_SEARCH_SECRET", WEBHOOK_SECRET)];
+        let environment =
+            [("DATABASE_URL", url.as_str()), ("ONCEOVER_SEARCH_SECRET", WEBHOOK_SECRET)];
         let run = |arguments: &[&str], input: &str| onceover(arguments, &environment, input);
         does(&run(&["migrate"], ""));
-        let add = ["staff", "add", "pat@acme.test", "--name", "Pat", "--tenant", "acme", "--role", "operator"];
+        let add = [
+            "staff",
+            "add",
+            "pat@acme.test",
+            "--name",
+            "Pat",
+            "--tenant",
+            "acme",
+            "--role",
+            "operator",
+        ];
         refuses(&run(&add, "short\n"), "too short");
         does(&run(&add, &format!("{PASSWORD}\n")));
         does(&run(&["staff", "role", "pat@acme.test", "--tenant", "acme", "--role", "viewer"], ""));
@@ -89,6 +107,9 @@ async fn an_administrator_brings_people_and_tokens_in_and_the_doctor_looks() {
     })
     .await
     .unwrap();
-    let known: i64 = sqlx::query_scalar("select count(*) from staff").fetch_one(database.owner_pool()).await.unwrap();
+    let known: i64 = sqlx::query_scalar("select count(*) from staff")
+        .fetch_one(database.owner_pool())
+        .await
+        .unwrap();
     assert_eq!(known, 1);
 }

@@ -61,7 +61,13 @@ async fn a_payment_is_found_read_and_confirmed_once() {
     let approver = stage.browser("approver@acme.test").await;
     let same = leads_to(&confirm(&approver, &target, "ch_1").await, "/receipts/");
     assert_eq!(same.split('?').next(), first.split('?').next());
-    explains(&approver, &confirm(&approver, &target, "ch_2").await, &target, Code::DecidedOtherwise).await;
+    explains(
+        &approver,
+        &confirm(&approver, &target, "ch_2").await,
+        &target,
+        Code::DecidedOtherwise,
+    )
+    .await;
 }
 
 #[tokio::test]
@@ -69,14 +75,18 @@ async fn a_refused_form_comes_back_with_the_code_and_what_was_typed() {
     let stage = Stage::open().await;
     let target = stage.unknown("acme", "INV-1").await;
     let viewer = stage.browser("viewer@acme.test").await;
-    explains(&viewer, &confirm(&viewer, &target, "ch_1").await, &target, Code::PermissionMissing).await;
+    explains(&viewer, &confirm(&viewer, &target, "ch_1").await, &target, Code::PermissionMissing)
+        .await;
     let operator = stage.browser("operator@acme.test").await;
     let stale = Operation { id: target.id.clone(), version: target.version - 1 };
     explains(&operator, &confirm(&operator, &stale, "ch_1").await, &target, Code::Stale).await;
     let missing = confirm(&operator, &target, "").await;
     explains(&operator, &missing, &target, Code::Unprocessable).await;
     let page = operator.get(missing.header("location")).await;
-    assert!(page.text().contains("the provider&#x27;s page shows it") || page.text().contains("the provider's page shows it"));
+    assert!(
+        page.text().contains("the provider&#x27;s page shows it")
+            || page.text().contains("the provider's page shows it")
+    );
 }
 
 #[tokio::test]
@@ -86,7 +96,8 @@ async fn notes_and_taking_come_back_to_the_page() {
     let operator = stage.browser("operator@acme.test").await;
     let page = format!("/operations/{}", target.id);
     for _ in 0..2 {
-        let fields = [("id", target.id.as_str()), ("form_key", "fk-1"), ("text", "rang the provider")];
+        let fields =
+            [("id", target.id.as_str()), ("form_key", "fk-1"), ("text", "rang the provider")];
         leads_to(&operator.post("/act/operations/note", &fields).await, &page);
     }
     let notes: i64 = sqlx::query_scalar("select count(*) from notes")
@@ -117,7 +128,8 @@ async fn a_person_of_two_tenants_switches_and_nobody_switches_into_anothers() {
     let operator = stage.browser("operator@acme.test").await;
     let page = format!("/operations/{}", theirs.id);
     operator.get(&page).await.expect(StatusCode::NOT_FOUND);
-    let switched = operator.post("/session/tenant", &[("tenant", "globex"), ("return_to", &page)]).await;
+    let switched =
+        operator.post("/session/tenant", &[("tenant", "globex"), ("return_to", &page)]).await;
     assert_eq!(leads_to(&switched, &page), page);
     operator.get(&page).await.expect(StatusCode::OK);
 

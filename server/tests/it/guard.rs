@@ -22,7 +22,10 @@ const SHAPES: [Shape; 12] = [
     (&[("content-type", FORM), ("origin", "https://127.0.0.1:3000")], 403),
     (&[("content-type", "text/plain"), ("sec-fetch-site", "cross-site")], 403),
     (&[("content-type", "text/plain"), ("sec-fetch-site", "same-origin")], 415),
-    (&[("content-type", "multipart/form-data; boundary=x"), ("sec-fetch-site", "same-origin")], 415),
+    (
+        &[("content-type", "multipart/form-data; boundary=x"), ("sec-fetch-site", "same-origin")],
+        415,
+    ),
     (&[("sec-fetch-site", "same-origin")], 415),
     (&[("content-type", "application/json"), ("sec-fetch-site", "cross-site")], 403),
 ];
@@ -43,7 +46,13 @@ async fn forged_requests_change_nothing_and_our_own_pages_do() {
         ("evidence", "none"),
     ];
     let before = stage.effects().await;
-    for path in ["/act/operations/confirm", "/sign-out", "/session/tenant", "/sign-in", "/preferences/theme"] {
+    for path in [
+        "/act/operations/confirm",
+        "/sign-out",
+        "/session/tenant",
+        "/sign-in",
+        "/preferences/theme",
+    ] {
         for (headers, status) in SHAPES {
             let mut request = Request::builder()
                 .method(Method::POST)
@@ -125,7 +134,11 @@ async fn no_redirect_leads_away() {
     let stage = Stage::open().await;
     let operator = stage.browser("operator@acme.test").await;
     let cookie = operator.cookie.clone().unwrap();
-    for referer in ["https://evil.example/", "http://127.0.0.1:3000.evil.example/", "http://evil@127.0.0.1:3000/"] {
+    for referer in [
+        "https://evil.example/",
+        "http://127.0.0.1:3000.evil.example/",
+        "http://evil@127.0.0.1:3000/",
+    ] {
         let request = Request::builder()
             .method(Method::POST)
             .uri("/act/operations/take")
@@ -139,11 +152,21 @@ async fn no_redirect_leads_away() {
             .unwrap();
         let answer = stage.send(request).await;
         let place = answer.header("location");
-        assert!(place.is_empty() || (place.starts_with('/') && !place.starts_with("//")), "{place}");
+        assert!(
+            place.is_empty() || (place.starts_with('/') && !place.starts_with("//")),
+            "{place}"
+        );
         assert!(!answer.text().contains("evil"));
     }
-    for place in ["//evil.example", "https://evil.example", "/\\evil.example", "/%0d%0aX: 1\r\nY: 2", "javascript:x"] {
-        let answer = operator.post("/preferences/theme", &[("theme", "dark"), ("return_to", place)]).await;
+    for place in [
+        "//evil.example",
+        "https://evil.example",
+        "/\\evil.example",
+        "/%0d%0aX: 1\r\nY: 2",
+        "javascript:x",
+    ] {
+        let answer =
+            operator.post("/preferences/theme", &[("theme", "dark"), ("return_to", place)]).await;
         answer.expect(StatusCode::SEE_OTHER);
         assert_eq!(answer.header("location"), "/", "{place}");
     }

@@ -42,7 +42,9 @@ async fn every_kind_of_answer_carries_the_headers() {
     let operator = stage.browser("operator@acme.test").await;
     let cookie = operator.cookie.clone().unwrap();
     let own = |method, path: &str| from_our_page(method, path).header(header::COOKIE, &cookie);
-    let kind = |request: axum::http::request::Builder, kind: &str| request.header(header::CONTENT_TYPE, kind);
+    let kind = |request: axum::http::request::Builder, kind: &str| {
+        request.header(header::CONTENT_TYPE, kind)
+    };
     let form = "application/x-www-form-urlencoded";
     let cases = [
         (200, own(Method::GET, "/sign-in").body(Body::empty())),
@@ -51,11 +53,23 @@ async fn every_kind_of_answer_carries_the_headers() {
         (303, from_our_page(Method::GET, "/operations").body(Body::empty())),
         (401, kind(from_our_page(Method::POST, "/act/overview"), form).body(Body::empty())),
         (401, from_our_page(Method::GET, "/api/v1/operations").body(Body::empty())),
-        (403, kind(own(Method::POST, "/sign-out"), form).header("sec-fetch-site", "none").body(Body::empty())),
+        (
+            403,
+            kind(own(Method::POST, "/sign-out"), form)
+                .header("sec-fetch-site", "none")
+                .body(Body::empty()),
+        ),
         (404, own(Method::GET, "/no/such/page").body(Body::empty())),
         (404, from_our_page(Method::GET, "/pkg/none.js").body(Body::empty())),
         (405, own(Method::GET, "/sign-out").body(Body::empty())),
-        (413, kind(own(Method::POST, "/act/operations/note"), form).body(Body::from(vec![b'a'; 64 * 1024 + 1]))),
+        (
+            413,
+            kind(own(Method::POST, "/act/operations/note"), form).body(Body::from(vec![
+                b'a';
+                64 * 1024
+                    + 1
+            ])),
+        ),
         (415, kind(own(Method::POST, "/sign-out"), "text/plain").body(Body::empty())),
         (421, Request::builder().uri("/").header(header::HOST, "evil.example").body(Body::empty())),
     ];

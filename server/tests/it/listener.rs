@@ -15,7 +15,9 @@ use tokio::{
     task::JoinHandle,
 };
 
-async fn serving(router: Router) -> (SocketAddr, watch::Sender<bool>, JoinHandle<std::io::Result<()>>) {
+async fn serving(
+    router: Router,
+) -> (SocketAddr, watch::Sender<bool>, JoinHandle<std::io::Result<()>>) {
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let addr = listener.local_addr().unwrap();
     let (stop, stopped) = watch::channel(false);
@@ -81,7 +83,8 @@ async fn a_stop_lets_the_answer_under_way_through() {
 
 #[tokio::test]
 async fn what_has_begun_is_finished_though_nobody_listens_any_more() {
-    let (begun, go_on, done) = (Arc::new(Notify::new()), Arc::new(Notify::new()), Arc::new(Notify::new()));
+    let (begun, go_on, done) =
+        (Arc::new(Notify::new()), Arc::new(Notify::new()), Arc::new(Notify::new()));
     let handler = {
         let parts = (Arc::clone(&begun), Arc::clone(&go_on), Arc::clone(&done));
         move || {

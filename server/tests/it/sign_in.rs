@@ -7,7 +7,12 @@ use domain::access::Role;
 
 use crate::support::{Browser, PASSWORD, Stage};
 
-async fn sign_in(browser: &Browser<'_>, email: &str, password: &str, next: &str) -> crate::support::Answer {
+async fn sign_in(
+    browser: &Browser<'_>,
+    email: &str,
+    password: &str,
+    next: &str,
+) -> crate::support::Answer {
     browser.post("/sign-in", &[("email", email), ("password", password), ("next", next)]).await
 }
 
@@ -18,7 +23,10 @@ async fn a_person_signs_in_and_lands_where_the_link_led() {
     let deep = "/operations?status=unknown&q=a%2Fb";
     let sent = stranger.get(deep).await;
     sent.expect(StatusCode::SEE_OTHER);
-    assert_eq!(sent.header("location"), "/sign-in?next=%2Foperations%3Fstatus%3Dunknown%26q%3Da%252Fb");
+    assert_eq!(
+        sent.header("location"),
+        "/sign-in?next=%2Foperations%3Fstatus%3Dunknown%26q%3Da%252Fb"
+    );
     let page = stranger.get(sent.header("location")).await;
     page.expect(StatusCode::OK);
     for field in ["name=\"email\"", "name=\"password\""] {
@@ -73,7 +81,10 @@ async fn many_tries_at_once_are_counted_before_any_is_looked_at() {
     }
     let looked_at = statuses.iter().filter(|status| **status == StatusCode::SEE_OTHER).count();
     assert_eq!(looked_at, 5);
-    assert_eq!(statuses.iter().filter(|status| **status == StatusCode::TOO_MANY_REQUESTS).count(), 45);
+    assert_eq!(
+        statuses.iter().filter(|status| **status == StatusCode::TOO_MANY_REQUESTS).count(),
+        45
+    );
     // The right password does not help while the account is closed; another account is not closed.
     let right = sign_in(&stranger, "operator@acme.test", PASSWORD, "/").await;
     right.expect(StatusCode::TOO_MANY_REQUESTS);
@@ -186,9 +197,14 @@ async fn nobody_sees_a_page_without_a_session() {
 async fn a_theme_is_a_cookie_of_this_browser() {
     let stage = Stage::open().await;
     let operator = stage.browser("operator@acme.test").await;
-    let answer = operator.post("/preferences/theme", &[("theme", "dark"), ("return_to", "/operations?q=1")]).await;
+    let answer = operator
+        .post("/preferences/theme", &[("theme", "dark"), ("return_to", "/operations?q=1")])
+        .await;
     answer.expect(StatusCode::SEE_OTHER);
     assert_eq!(answer.header("location"), "/operations?q=1");
     assert!(answer.header("set-cookie").starts_with("theme=dark; "));
-    operator.post("/preferences/theme", &[("theme", "x; Domain=evil")]).await.expect(StatusCode::BAD_REQUEST);
+    operator
+        .post("/preferences/theme", &[("theme", "x; Domain=evil")])
+        .await
+        .expect(StatusCode::BAD_REQUEST);
 }

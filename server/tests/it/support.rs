@@ -90,7 +90,8 @@ impl Stage {
             admin.put_kind(tenant, &charge()).await.unwrap();
         }
         for (email, tenant_slug, role) in STAFF {
-            let new = NewStaff { email, name: email, password_hash: password_hash(), tenant_slug, role };
+            let new =
+                NewStaff { email, name: email, password_hash: password_hash(), tenant_slug, role };
             admin.add_staff(&new).await.unwrap();
         }
         let settings = [
@@ -150,7 +151,10 @@ impl Stage {
         won.expect(StatusCode::CREATED);
         let (id, fence) = (won.json()["id"].clone(), won.json()["fence"].clone());
         let id = id.as_str().unwrap().to_owned();
-        service.post(&format!("/operations/{id}/start"), &json!({ "fence": fence })).await.expect(StatusCode::OK);
+        service
+            .post(&format!("/operations/{id}/start"), &json!({ "fence": fence }))
+            .await
+            .expect(StatusCode::OK);
         let finish = json!({ "fence": fence, "outcome": "ambiguous" });
         let finished = service.post(&format!("/operations/{id}/finish"), &finish).await;
         finished.expect(StatusCode::OK);

@@ -11,7 +11,10 @@ use crate::support::{Answer, Program, Stage};
 pub async fn finish(service: &Program<'_>, won: &Answer, outcome: Value) -> Answer {
     let id = won.json()["id"].as_str().unwrap().to_owned();
     let fence = won.json()["fence"].clone();
-    service.post(&format!("/operations/{id}/start"), &json!({ "fence": fence })).await.expect(StatusCode::OK);
+    service
+        .post(&format!("/operations/{id}/start"), &json!({ "fence": fence }))
+        .await
+        .expect(StatusCode::OK);
     let mut body = json!({ "fence": fence });
     body.as_object_mut().unwrap().extend(outcome.as_object().unwrap().clone());
     service.post(&format!("/operations/{id}/finish"), &body).await
@@ -88,7 +91,10 @@ async fn an_operation_in_progress_says_when_to_ask_again() {
     service.post(&start, &fence).await.refused(Code::AlreadyStarted);
     service.post(&format!("/operations/{id}/heartbeat"), &fence).await.expect(StatusCode::OK);
     service.post(&start, &json!({ "fence": 77 })).await.refused(Code::FenceLost);
-    service.post(&format!("/operations/{id}/heartbeat"), &json!({ "fence": 77 })).await.refused(Code::FenceLost);
+    service
+        .post(&format!("/operations/{id}/heartbeat"), &json!({ "fence": 77 }))
+        .await
+        .refused(Code::FenceLost);
 }
 
 #[tokio::test]
@@ -122,7 +128,10 @@ async fn a_final_failure_replays_and_says_whether_a_new_key_is_safe() {
     finish(&service, &won, declined).await.expect(StatusCode::OK);
     let repeat = service.reserve("INV-2", 12_900).await;
     repeat.expect(StatusCode::PAYMENT_REQUIRED);
-    assert_eq!((repeat.header("content-type"), repeat.text().as_str()), ("text/plain", "card declined"));
+    assert_eq!(
+        (repeat.header("content-type"), repeat.text().as_str()),
+        ("text/plain", "card declined")
+    );
 }
 
 #[tokio::test]
@@ -150,7 +159,8 @@ async fn a_former_owners_word_is_kept_as_evidence() {
     service.post(&format!("/operations/{id}/start"), &fence).await.expect(StatusCode::OK);
     stage.database.advance_clock(Duration::from_secs(60)).await;
     stage.state.engine.take_over_expired().await.unwrap();
-    let late = json!({ "fence": won.json()["fence"], "outcome": "done", "external_reference": "ch_1" });
+    let late =
+        json!({ "fence": won.json()["fence"], "outcome": "done", "external_reference": "ch_1" });
     let answer = service.post(&format!("/operations/{id}/finish"), &late).await;
     answer.expect(StatusCode::ACCEPTED);
     assert_eq!(answer.json()["code"], "late_evidence_kept");
@@ -180,7 +190,9 @@ async fn queued_work_is_claimed_with_the_bytes_that_were_sent() {
     let stage = Stage::open().await;
     let service = stage.service("acme").await;
     let payload = r#"{"z":1.10,"invoice_id":"INV-1","amount_minor":12900,"currency":"EUR","big":9007199254740993}"#;
-    let body = format!(r#"{{"operation":"invoice.charge","key":"k","mode":"queued","payload":{payload}}}"#);
+    let body = format!(
+        r#"{{"operation":"invoice.charge","key":"k","mode":"queued","payload":{payload}}}"#
+    );
     let queued = service.post_text("/operations", &[], body.clone()).await;
     queued.expect(StatusCode::ACCEPTED);
     service.post_text("/operations", &[], body).await.refused(Code::OperationInProgress);
@@ -197,14 +209,21 @@ async fn keys_of_every_kind_come_by_header_or_body() {
     let stage = Stage::open().await;
     let service = stage.service("acme").await;
     let payload = r#"{"invoice_id":"I","amount_minor":1,"currency":"EUR"}"#;
-    let body = |extra: &str| format!(r#"{{"operation":"invoice.charge","payload":{payload}{extra}}}"#);
+    let body =
+        |extra: &str| format!(r#"{{"operation":"invoice.charge","payload":{payload}{extra}}}"#);
     let header = ("idempotency-key", "\"a b\"");
     service.post_text("/operations", &[header], body("")).await.expect(StatusCode::CREATED);
     let same = service.post_text("/operations", &[], body(r#","key":"a b""#)).await;
     same.refused(Code::OperationInProgress);
-    service.post_text("/operations", &[header], body(r#","key":"c""#)).await.refused(Code::KeyMismatch);
+    service
+        .post_text("/operations", &[header], body(r#","key":"c""#))
+        .await
+        .refused(Code::KeyMismatch);
     service.post_text("/operations", &[], body("")).await.refused(Code::KeyMissing);
-    service.post_text("/operations", &[("idempotency-key", "")], body("")).await.refused(Code::KeyMissing);
+    service
+        .post_text("/operations", &[("idempotency-key", "")], body(""))
+        .await
+        .refused(Code::KeyMissing);
 
     let awkward: String = "/%+&:@( )é😀".chars().cycle().take(512).collect();
     service.reserve(&awkward, 100).await.expect(StatusCode::CREATED);
@@ -226,10 +245,16 @@ async fn a_bad_payload_burns_no_key() {
         (Code::PayloadInvalid, format!(r#"{{{good},"a":1,"a":2}}"#)),
         (Code::PayloadInvalid, format!(r#"{{{good},"s":"\ud800"}}"#)),
         (Code::PayloadInvalid, format!(r#"{{{good},"s":"\u0000"}}"#)),
-        (Code::PayloadInvalid, r#"{"invoice_id":"INV-1","amount_minor":12900.5,"currency":"EUR"}"#.into()),
+        (
+            Code::PayloadInvalid,
+            r#"{"invoice_id":"INV-1","amount_minor":12900.5,"currency":"EUR"}"#.into(),
+        ),
         (Code::PayloadInvalid, format!(r#"{{{good},"s":"{}"}}"#, "x".repeat(256 * 1024))),
         (Code::PayloadInvalid, format!("{}{}", "[".repeat(65), "]".repeat(65))),
-        (Code::AmountMismatch, r#"{"invoice_id":"INV-1","amount_minor":1,"currency":"EUR"}"#.into()),
+        (
+            Code::AmountMismatch,
+            r#"{"invoice_id":"INV-1","amount_minor":1,"currency":"EUR"}"#.into(),
+        ),
     ];
     for (code, payload) in cases {
         let body = format!(
@@ -241,7 +266,10 @@ async fn a_bad_payload_burns_no_key() {
         assert_eq!(answer.status.as_u16(), code.status());
     }
     for (field, body) in [
-        ("amount_minor", r#"{"operation":"invoice.charge","key":"k","payload":{},"amount_minor":1.5}"#),
+        (
+            "amount_minor",
+            r#"{"operation":"invoice.charge","key":"k","payload":{},"amount_minor":1.5}"#,
+        ),
         ("mode", r#"{"operation":"invoice.charge","key":"k","payload":{},"mode":"later"}"#),
         ("amont", r#"{"operation":"invoice.charge","key":"k","payload":{},"amont":1}"#),
         ("operation", r#"{"key":"k","payload":{}}"#),

@@ -32,7 +32,8 @@ async fn an_operation_is_found_read_confirmed_once_and_has_a_receipt() {
     assert_eq!(again.json()["id"], first.json()["id"]);
     assert_eq!(stage.audited("done").await, audited);
 
-    let receipt = operator.get(&format!("/receipts/{}", first.json()["id"].as_str().unwrap())).await;
+    let receipt =
+        operator.get(&format!("/receipts/{}", first.json()["id"].as_str().unwrap())).await;
     receipt.expect(StatusCode::OK);
     assert_eq!(receipt.json()["verb"], "confirm");
     let approver = stage.staff("approver@acme.test").await;

@@ -17,7 +17,8 @@ async fn limits_are_named_and_finish_has_its_own() {
     too_large.refused(Code::TooLarge);
     assert!(too_large.text().contains("1048576"));
     // Without an announced length the limit holds as well.
-    let chunks = [(); 2].map(|()| Ok::<_, std::io::Error>(bytes::Bytes::from(vec![b' '; 700 * 1024])));
+    let chunks =
+        [(); 2].map(|()| Ok::<_, std::io::Error>(bytes::Bytes::from(vec![b' '; 700 * 1024])));
     let body = axum::body::Body::from_stream(futures_util::stream::iter(chunks));
     service.post_text("/operations", &[], body).await.refused(Code::TooLarge);
 
@@ -37,7 +38,6 @@ async fn limits_are_named_and_finish_has_its_own() {
     let body = vec![b' '; 8 * 1024 * 1024 + 1];
     service.post_text(&format!("/operations/{id}/finish"), &[], body).await.refused(Code::TooLarge);
 }
-
 
 #[tokio::test]
 async fn a_signed_webhook_proves_and_a_forged_one_changes_nothing() {
@@ -60,12 +60,19 @@ async fn a_signed_webhook_proves_and_a_forged_one_changes_nothing() {
     let before = stage.effects().await;
     let forged = sign("not the secret", now);
     let stale = sign(crate::support::WEBHOOK_SECRET, now - 3_600);
-    for headers in [&[][..], &[("onceover-webhook-signature", forged.as_str())], &[("onceover-webhook-signature", &stale)]] {
+    for headers in [
+        &[][..],
+        &[("onceover-webhook-signature", forged.as_str())],
+        &[("onceover-webhook-signature", &stale)],
+    ] {
         provider.post_text(path, headers, event.clone()).await.refused(Code::Unauthenticated);
     }
     let good = sign(crate::support::WEBHOOK_SECRET, now);
     let headers = [("onceover-webhook-signature", good.as_str())];
-    provider.post_text("/webhooks/nobody/payments", &headers, event.clone()).await.refused(Code::Unauthenticated);
+    provider
+        .post_text("/webhooks/nobody/payments", &headers, event.clone())
+        .await
+        .refused(Code::Unauthenticated);
     assert_eq!(stage.effects().await, before);
 
     let answer = provider.post_text(path, &headers, event.clone()).await;

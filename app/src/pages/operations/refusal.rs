@@ -4,6 +4,7 @@
 use chrono::{DateTime, Utc};
 use domain::{
     action::Verb,
+    lease::LeaseState,
     problem::Code,
     view::{OperationDetail, Receipt, TimelineItem},
 };
@@ -73,7 +74,11 @@ fn particulars(
             view! { <p>{words}</p> }.into_any()
         }
         Code::TooEarly => refusal.at.or(detail.not_before).map(possible_from).into_any(),
-        Code::LeaseFresh => lease(detail),
+        Code::NotAllowedInState
+            if verb == Verb::Release && detail.row.lease.state == LeaseState::Live =>
+        {
+            lease(detail)
+        }
         Code::NotAllowedInState => {
             let words = format!(
                 "It is {} now, at version {}.",

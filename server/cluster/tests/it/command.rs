@@ -20,11 +20,7 @@ fn run() -> Command {
 
 /// Starts the command and reads the address it was given and its own pid.
 fn begin(command: &mut Command) -> (Child, String, u32) {
-    let mut child = command
-        .stdin(Stdio::piped())
-        .stdout(Stdio::piped())
-        .spawn()
-        .expect("runs");
+    let mut child = command.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().expect("runs");
     let mut lines = BufReader::new(child.stdout.as_mut().expect("piped")).lines();
     let mut next = || lines.next().expect("a line").expect("text");
     let (url, pid) = (next(), next().parse().expect("a pid"));
@@ -43,10 +39,7 @@ fn folder_of(url: &str) -> PathBuf {
 
 #[test]
 fn the_exit_code_comes_through_and_nothing_stays() {
-    let done = run()
-        .args(["--", "sh", "-c", "echo $DATABASE_URL; exit 7"])
-        .output()
-        .expect("runs");
+    let done = run().args(["--", "sh", "-c", "echo $DATABASE_URL; exit 7"]).output().expect("runs");
     assert_eq!(done.status.code(), Some(7));
     let url = String::from_utf8_lossy(&done.stdout).trim().to_owned();
     assert!(url.contains("/postgres?host="), "{url}");
@@ -113,31 +106,16 @@ fn a_server_left_behind_is_stopped_before_the_next_start() {
 
     let next = Cluster::start(&place.0, Options::default()).expect("starts");
     assert!(!lives(server));
-    assert!(
-        next.notes().iter().any(|note| note.contains("left behind")),
-        "{:?}",
-        next.notes()
-    );
-    assert_eq!(
-        ask(&next.url("postgres"), "select 'up'").expect("answers"),
-        "up"
-    );
+    assert!(next.notes().iter().any(|note| note.contains("left behind")), "{:?}", next.notes());
+    assert_eq!(ask(&next.url("postgres"), "select 'up'").expect("answers"), "up");
 }
 
 #[test]
 fn a_kept_folder_is_named_and_stays() {
-    let mut child = run()
-        .args(["--keep", "--", "true"])
-        .stderr(Stdio::piped())
-        .spawn()
-        .expect("runs");
+    let mut child =
+        run().args(["--keep", "--", "true"]).stderr(Stdio::piped()).spawn().expect("runs");
     let mut said = String::new();
-    child
-        .stderr
-        .as_mut()
-        .expect("piped")
-        .read_to_string(&mut said)
-        .expect("text");
+    child.stderr.as_mut().expect("piped").read_to_string(&mut said).expect("text");
     assert!(child.wait().expect("ends").success());
     let kept = said
         .lines()

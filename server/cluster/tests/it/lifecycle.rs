@@ -22,17 +22,12 @@ fn a_throwaway_cluster_is_durable_private_and_leaves_nothing() {
     ] {
         assert_eq!(ask(&url, setting).expect("answers"), value, "{setting}");
     }
-    let by_socket = ask(
-        &cluster.socket_url("postgres"),
-        "select coalesce(inet_server_addr()::text, 'socket')",
-    );
+    let by_socket =
+        ask(&cluster.socket_url("postgres"), "select coalesce(inet_server_addr()::text, 'socket')");
     assert_eq!(by_socket.expect("answers"), "socket");
 
     let stranger = format!("postgres://postgres@127.0.0.1:{}/postgres", cluster.port());
-    assert!(
-        ask(&stranger, "select 'in'").is_err(),
-        "TCP asks for a password"
-    );
+    assert!(ask(&stranger, "select 'in'").is_err(), "TCP asks for a password");
     let folder = cluster.folder().to_owned();
     let mode = fs::metadata(&folder).expect("there").permissions().mode();
     assert_eq!(mode & 0o777, 0o700);
@@ -50,19 +45,12 @@ fn data_outlives_a_restart_and_the_address_stays() {
     let place = Scratch::new("kept");
     let first = Cluster::start(&place.0, Options::default()).expect("starts");
     let url = first.url("postgres");
-    ask(
-        &url,
-        "select pg_create_physical_replication_slot('kept')::text",
-    )
-    .expect("writes");
+    ask(&url, "select pg_create_physical_replication_slot('kept')::text").expect("writes");
     drop(first);
 
     let second = Cluster::start(&place.0, Options::default()).expect("starts again");
     assert_eq!(second.url("postgres"), url, "same password, same free port");
-    let kept = ask(
-        &second.url("postgres"),
-        "select slot_name::text from pg_replication_slots",
-    );
+    let kept = ask(&second.url("postgres"), "select slot_name::text from pg_replication_slots");
     assert_eq!(kept.expect("answers"), "kept");
     second.stop().expect("stops");
 }
@@ -82,10 +70,7 @@ fn two_programs_never_share_one_folder_unawares() {
 #[test]
 fn a_stale_pid_file_with_somebody_elses_number_does_not_harm_them() {
     let place = Scratch::new("stale");
-    Cluster::start(&place.0, Options::default())
-        .expect("starts")
-        .stop()
-        .expect("stops");
+    Cluster::start(&place.0, Options::default()).expect("starts").stop().expect("stops");
     // As after a reboot: the number now belongs to this very test.
     let file = place.0.join("pgdata/postmaster.pid");
     let text = format!("{}\n{}\n", std::process::id(), place.0.display());
@@ -101,11 +86,8 @@ fn a_stale_pid_file_with_somebody_elses_number_does_not_harm_them() {
 fn a_path_too_long_for_a_socket_gets_a_short_one() {
     let place = Scratch::new(&"long".repeat(30));
     let cluster = Cluster::start(&place.0, Options::default()).expect("starts");
-    let folder = ask(
-        &cluster.url("postgres"),
-        "select current_setting('unix_socket_directories')",
-    )
-    .expect("answers");
+    let folder = ask(&cluster.url("postgres"), "select current_setting('unix_socket_directories')")
+        .expect("answers");
     ask(&cluster.socket_url("postgres"), "select 'reached'").expect("answers");
     assert!(folder.len() < 60, "{folder}");
     let mode = fs::metadata(&folder).expect("there").permissions().mode();
@@ -125,10 +107,7 @@ fn a_folder_out_of_reach_is_replaced_and_said() {
         let folder: PathBuf = cluster.folder().to_owned();
         assert!(folder.starts_with("/var/tmp"), "{}", folder.display());
         assert!(
-            cluster
-                .notes()
-                .iter()
-                .any(|note| note.contains("cannot enter")),
+            cluster.notes().iter().any(|note| note.contains("cannot enter")),
             "{:?}",
             cluster.notes()
         );

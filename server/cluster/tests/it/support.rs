@@ -32,22 +32,18 @@ pub fn wait_until(what: &str, mut holds: impl FnMut() -> bool) {
 
 /// One value of a query, as text.
 pub fn ask(url: &str, query: &'static str) -> Result<String, sqlx::Error> {
-    tokio::runtime::Builder::new_current_thread()
-        .enable_all()
-        .build()
-        .expect("a runtime")
-        .block_on(async {
+    tokio::runtime::Builder::new_current_thread().enable_all().build().expect("a runtime").block_on(
+        async {
             let mut connection = PgConnection::connect(url).await?;
             sqlx::query_scalar(query).fetch_one(&mut connection).await
-        })
+        },
+    )
 }
 
 /// Whether the process exists and is no zombie.
 pub fn lives(pid: u32) -> bool {
     if !Path::new("/proc/self").exists() {
-        let pid = i32::try_from(pid)
-            .ok()
-            .and_then(rustix::process::Pid::from_raw);
+        let pid = i32::try_from(pid).ok().and_then(rustix::process::Pid::from_raw);
         return pid.is_some_and(|pid| rustix::process::test_kill_process(pid).is_ok());
     }
     std::fs::read_to_string(format!("/proc/{pid}/stat"))

@@ -62,7 +62,7 @@ pub(super) fn timeline(
         };
         item
     }));
-    items.sort_by(|a, b| a.at.cmp(&b.at));
+    items.sort_by_key(|item| item.at);
     items
 }
 

@@ -1,6 +1,11 @@
 //! The engine against a real database, one per test; instants move by the database's clock, never
 //! by waiting.
 
+#![allow(
+    clippy::disallowed_methods,
+    reason = "a test's own transactions are never dropped half way"
+)]
+
 mod actions;
 mod evidence;
 mod expiry;
@@ -11,3 +16,4 @@ mod moves;
 mod plans;
 mod reserve;
 mod tenants;
+mod words;

@@ -32,11 +32,7 @@ impl Api {
     /// [`ClientError`] when no HTTP client can be made.
     pub fn new(url: &str, tokens: BTreeMap<String, String>) -> Result<Self, ClientError> {
         let base = format!("{}/api/v1", url.trim_end_matches('/'));
-        Ok(Self {
-            client: http_client()?,
-            base,
-            tokens,
-        })
+        Ok(Self { client: http_client()?, base, tokens })
     }
 
     /// The API as one tenant's service.
@@ -44,15 +40,8 @@ impl Api {
     /// # Errors
     /// [`ApiError::NoToken`].
     pub fn tenant(&self, tenant: &str) -> Result<TenantApi, ApiError> {
-        let token = self
-            .tokens
-            .get(tenant)
-            .ok_or_else(|| ApiError::NoToken(tenant.to_owned()))?;
-        Ok(TenantApi {
-            client: self.client.clone(),
-            base: self.base.clone(),
-            token: token.clone(),
-        })
+        let token = self.tokens.get(tenant).ok_or_else(|| ApiError::NoToken(tenant.to_owned()))?;
+        Ok(TenantApi { client: self.client.clone(), base: self.base.clone(), token: token.clone() })
     }
 
     /// The tenants that have a token.
@@ -78,10 +67,7 @@ impl TenantApi {
         let mut body = Map::new();
         body.insert("operation".into(), request.operation.into());
         body.insert("payload".into(), request.payload.clone());
-        body.insert(
-            "mode".into(),
-            if request.queued { "queued" } else { "inline" }.into(),
-        );
+        body.insert("mode".into(), if request.queued { "queued" } else { "inline" }.into());
         if let Some(amount) = request.amount_minor {
             body.insert("amount_minor".into(), amount.into());
         }
@@ -102,14 +88,9 @@ impl TenantApi {
             // First: a stored answer comes back with its own status, 201 and 202 among them (D06).
             status if reply.replayed => Ok(Reserved::Replayed { status }),
             201 => Ok(Reserved::Won(reply.lease()?)),
-            202 => Ok(Reserved::Queued {
-                id: reply.text("id").ok_or_else(|| reply.unexpected())?,
-            }),
+            202 => Ok(Reserved::Queued { id: reply.text("id").ok_or_else(|| reply.unexpected())? }),
             200 => Ok(Reserved::Replayed { status: 200 }),
-            status => Ok(Reserved::Refused {
-                status,
-                code: reply.code()?,
-            }),
+            status => Ok(Reserved::Refused { status, code: reply.code()? }),
         }
     }
 
@@ -138,23 +119,14 @@ impl TenantApi {
         body.insert("fence".into(), lease.fence.into());
         body.insert("outcome".into(), call.outcome.name().into());
         let parts = [
-            (
-                "external_reference",
-                call.reference.clone().map(Value::from),
-            ),
+            ("external_reference", call.reference.clone().map(Value::from)),
             ("amount_minor", call.amount_minor.map(Value::from)),
             ("currency", call.currency.clone().map(Value::from)),
             ("response", response_of(call)),
         ];
-        body.extend(
-            parts
-                .into_iter()
-                .filter_map(|(name, value)| Some((name.to_owned(), value?))),
-        );
+        body.extend(parts.into_iter().filter_map(|(name, value)| Some((name.to_owned(), value?))));
         let url = format!("{}/operations/{}/finish", self.base, lease.id);
-        let reply = self
-            .send(self.client.post(url).json(&Value::Object(body)))
-            .await?;
+        let reply = self.send(self.client.post(url).json(&Value::Object(body))).await?;
         match reply.status {
             200 => Ok(Finished::Recorded),
             202 => Ok(Finished::LateEvidenceKept),
@@ -174,11 +146,7 @@ impl TenantApi {
     ) -> Result<Vec<Claimed>, ApiError> {
         let body = json!({ "kinds": kinds, "max": max, "lease_ms": lease_ms });
         let reply = self
-            .send(
-                self.client
-                    .post(format!("{}/operations/claim", self.base))
-                    .json(&body),
-            )
+            .send(self.client.post(format!("{}/operations/claim", self.base)).json(&body))
             .await?;
         let items = match (reply.status, reply.fields.get("items")) {
             (200, Some(Value::Array(items))) => items,
@@ -187,15 +155,8 @@ impl TenantApi {
         items
             .iter()
             .map(|item| {
-                let fields = item
-                    .as_object()
-                    .cloned()
-                    .ok_or_else(|| reply.unexpected())?;
-                let item = Reply {
-                    status: 200,
-                    replayed: false,
-                    fields,
-                };
+                let fields = item.as_object().cloned().ok_or_else(|| reply.unexpected())?;
+                let item = Reply { status: 200, replayed: false, fields };
                 Ok(Claimed {
                     lease: item.lease()?,
                     operation: item.text("operation").ok_or_else(|| item.unexpected())?,
@@ -213,40 +174,24 @@ impl TenantApi {
 
     async fn fenced(&self, lease: &Lease, verb: &str) -> Result<Result<(), String>, ApiError> {
         let url = format!("{}/operations/{}/{verb}", self.base, lease.id);
-        let reply = self
-            .send(self.client.post(url).json(&json!({ "fence": lease.fence })))
-            .await?;
-        if reply.status == 200 {
-            Ok(Ok(()))
-        } else {
-            Ok(Err(reply.code()?))
-        }
+        let reply = self.send(self.client.post(url).json(&json!({ "fence": lease.fence }))).await?;
+        if reply.status == 200 { Ok(Ok(())) } else { Ok(Err(reply.code()?)) }
     }
 
     async fn send(&self, request: reqwest::RequestBuilder) -> Result<Reply, ApiError> {
         let away = |error| ApiError::Away(Some(error));
-        let response = request
-            .bearer_auth(&self.token)
-            .timeout(DEADLINE)
-            .send()
-            .await
-            .map_err(away)?;
+        let response =
+            request.bearer_auth(&self.token).timeout(DEADLINE).send().await.map_err(away)?;
         let status = response.status();
         if status.is_server_error() {
             return Err(ApiError::Away(None));
         }
-        let replayed = response
-            .headers()
-            .get("idempotent-replayed")
-            .is_some_and(|value| value == "true");
+        let replayed =
+            response.headers().get("idempotent-replayed").is_some_and(|value| value == "true");
         let body = response.bytes().await.map_err(away)?;
         // A stored answer may be anything; the interface's own answers are objects.
         let fields = serde_json::from_slice(&body).unwrap_or_default();
-        Ok(Reply {
-            status: status.as_u16(),
-            replayed,
-            fields,
-        })
+        Ok(Reply { status: status.as_u16(), replayed, fields })
     }
 }
 
@@ -258,10 +203,7 @@ struct Reply {
 
 impl Reply {
     fn text(&self, name: &str) -> Option<String> {
-        self.fields
-            .get(name)
-            .and_then(Value::as_str)
-            .map(str::to_owned)
+        self.fields.get(name).and_then(Value::as_str).map(str::to_owned)
     }
 
     fn code(&self) -> Result<String, ApiError> {
@@ -275,25 +217,15 @@ impl Reply {
             self.text("provider_key"),
         );
         match parts {
-            (Some(id), Some(fence), Some(provider_key)) => Ok(Lease {
-                id,
-                fence,
-                provider_key,
-            }),
+            (Some(id), Some(fence), Some(provider_key)) => Ok(Lease { id, fence, provider_key }),
             _ => Err(self.unexpected()),
         }
     }
 
     fn unexpected(&self) -> ApiError {
-        let body: String = Value::Object(self.fields.clone())
-            .to_string()
-            .chars()
-            .take(300)
-            .collect();
-        ApiError::Unexpected {
-            status: self.status,
-            body,
-        }
+        let body: String =
+            Value::Object(self.fields.clone()).to_string().chars().take(300).collect();
+        ApiError::Unexpected { status: self.status, body }
     }
 }
 

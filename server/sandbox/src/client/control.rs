@@ -44,10 +44,7 @@ impl ProviderControl {
     /// # Errors
     /// [`ClientError`] when no HTTP client can be made.
     pub fn new(url: &str) -> Result<Self, ClientError> {
-        Ok(Self {
-            client: http_client()?,
-            url: url.trim_end_matches('/').to_owned(),
-        })
+        Ok(Self { client: http_client()?, url: url.trim_end_matches('/').to_owned() })
     }
 
     /// The address of the providers.
@@ -60,9 +57,7 @@ impl ProviderControl {
     /// # Errors
     /// [`ControlError`] when the sandbox is away or refuses.
     pub async fn replace(&self, modes: &Modes) -> Result<(), ControlError> {
-        self.send(self.client.put(format!("{}/modes", self.url)).json(modes))
-            .await
-            .map(drop)
+        self.send(self.client.put(format!("{}/modes", self.url)).json(modes)).await.map(drop)
     }
 
     /// Puts one rule in front of the others.
@@ -71,9 +66,7 @@ impl ProviderControl {
     /// As [`Self::replace`].
     pub async fn add(&self, provider: Provider, rule: Rule) -> Result<(), ControlError> {
         let modes = Modes::one(provider, rule);
-        self.send(self.client.post(format!("{}/modes", self.url)).json(&modes))
-            .await
-            .map(drop)
+        self.send(self.client.post(format!("{}/modes", self.url)).json(&modes)).await.map(drop)
     }
 
     /// Forgets every rule.
@@ -81,9 +74,7 @@ impl ProviderControl {
     /// # Errors
     /// As [`Self::replace`].
     pub async fn clear(&self) -> Result<(), ControlError> {
-        self.send(self.client.delete(format!("{}/modes", self.url)))
-            .await
-            .map(drop)
+        self.send(self.client.delete(format!("{}/modes", self.url))).await.map(drop)
     }
 
     /// The ledger lines that meet every term, such as `("invoice_id", "INV-2026-0042")`.
@@ -94,12 +85,8 @@ impl ProviderControl {
         &self,
         terms: &[(&str, &str)],
     ) -> Result<Vec<Map<String, Value>>, ControlError> {
-        let text = self
-            .send(self.client.get(format!("{}/ledger", self.url)).query(terms))
-            .await?;
-        text.lines()
-            .map(|line| serde_json::from_str(line).map_err(Into::into))
-            .collect()
+        let text = self.send(self.client.get(format!("{}/ledger", self.url)).query(terms)).await?;
+        text.lines().map(|line| serde_json::from_str(line).map_err(Into::into)).collect()
     }
 
     async fn send(&self, request: reqwest::RequestBuilder) -> Result<String, ControlError> {
@@ -109,10 +96,7 @@ impl ProviderControl {
         if status.is_success() {
             Ok(body)
         } else {
-            Err(ControlError::Refused {
-                status: status.as_u16(),
-                body,
-            })
+            Err(ControlError::Refused { status: status.as_u16(), body })
         }
     }
 }

@@ -66,13 +66,7 @@ pub struct Call {
 
 impl Call {
     fn without_answer(outcome: Outcome) -> Self {
-        Self {
-            outcome,
-            reference: None,
-            amount_minor: None,
-            currency: None,
-            answer: None,
-        }
+        Self { outcome, reference: None, amount_minor: None, currency: None, answer: None }
     }
 }
 
@@ -89,10 +83,7 @@ impl ProviderClient {
     /// # Errors
     /// [`ClientError`] when no HTTP client can be made.
     pub fn new(url: &str) -> Result<Self, ClientError> {
-        Ok(Self {
-            client: http_client()?,
-            url: url.trim_end_matches('/').to_owned(),
-        })
+        Ok(Self { client: http_client()?, url: url.trim_end_matches('/').to_owned() })
     }
 
     /// Sends one effect under `key`, once, and waits no longer than `deadline`.
@@ -164,11 +155,7 @@ async fn read(mut response: reqwest::Response) -> Result<Answer, reqwest::Error>
             break;
         }
     }
-    Ok(Answer {
-        status,
-        content_type,
-        body,
-    })
+    Ok(Answer { status, content_type, body })
 }
 
 fn judge(kind: EffectKind, request: &Value, answer: Answer) -> Call {
@@ -182,10 +169,8 @@ fn judge(kind: EffectKind, request: &Value, answer: Answer) -> Call {
             let id = text("id").filter(|id| !id.is_empty());
             // An answer about somebody else's effect proves nothing about ours.
             // Another amount is for the engine to judge: it gets what was named.
-            let echoes_target = kind
-                .target_fields()
-                .iter()
-                .all(|name| fields.get(*name) == request.get(*name));
+            let echoes_target =
+                kind.target_fields().iter().all(|name| fields.get(*name) == request.get(*name));
             if text("status").as_deref() == Some("succeeded") && id.is_some() && echoes_target {
                 call.outcome = Outcome::Done;
                 call.reference = id;

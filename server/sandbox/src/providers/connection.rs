@@ -53,13 +53,7 @@ impl Listener for CuttableListener {
         if let Err(error) = stream.set_nodelay(true) {
             tracing::debug!(%error, "no TCP_NODELAY");
         }
-        (
-            CuttableStream {
-                stream,
-                wire: Wire::default(),
-            },
-            address,
-        )
+        (CuttableStream { stream, wire: Wire::default() }, address)
     }
 
     fn local_addr(&self) -> io::Result<Self::Addr> {

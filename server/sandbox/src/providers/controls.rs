@@ -62,10 +62,7 @@ pub(super) async fn add_modes(
 
 /// `DELETE /modes`.
 pub(super) async fn clear_modes(State(shared): State<Arc<Shared>>) -> Response {
-    shared
-        .modes()
-        .clear()
-        .map_or_else(|error| broken(&error), |modes| Json(modes).into_response())
+    shared.modes().clear().map_or_else(|error| broken(&error), |modes| Json(modes).into_response())
 }
 
 fn change(
@@ -73,11 +70,9 @@ fn change(
     apply: impl FnOnce(Modes) -> io::Result<Modes>,
 ) -> Response {
     match body {
-        Err(rejection) => reply::error(
-            StatusCode::BAD_REQUEST,
-            "invalid_modes",
-            &rejection.body_text(),
-        ),
+        Err(rejection) => {
+            reply::error(StatusCode::BAD_REQUEST, "invalid_modes", &rejection.body_text())
+        }
         Ok(Json(modes)) => match apply(modes) {
             Ok(current) => Json(current).into_response(),
             Err(error) if error.kind() == io::ErrorKind::InvalidInput => {

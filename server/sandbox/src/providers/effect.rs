@@ -71,22 +71,13 @@ impl Request {
             if !currency.as_deref().is_some_and(is_code) {
                 return Err("currency must be a three-letter code".into());
             }
-        } else if let Some(missing) = kind
-            .target_fields()
-            .iter()
-            .find(|name| fields.get(**name).is_none_or(Value::is_null))
+        } else if let Some(missing) =
+            kind.target_fields().iter().find(|name| fields.get(**name).is_none_or(Value::is_null))
         {
             return Err(format!("{missing} is missing"));
         }
         fields.retain(|name, _| !OWN_NAMES.contains(&name.as_str()));
-        Ok(Self {
-            kind,
-            key: key.to_owned(),
-            reference,
-            amount_minor,
-            currency,
-            fields,
-        })
+        Ok(Self { kind, key: key.to_owned(), reference, amount_minor, currency, fields })
     }
 
     /// The names a rule may match.
@@ -129,11 +120,7 @@ impl Effect {
             .chain_update(&request.key)
             .finalize();
         let (head, _) = digest.split_at(12);
-        Self {
-            id: format!("{}{}", request.kind.id_prefix(), hex::encode(head)),
-            request,
-            at_ms,
-        }
+        Self { id: format!("{}{}", request.kind.id_prefix(), hex::encode(head)), request, at_ms }
     }
 
     /// The names a rule may match.
@@ -172,13 +159,7 @@ impl Effect {
             },
         };
         line.retain(|name, _| !OWN_NAMES.contains(&name.as_str()));
-        Some(Self {
-            request: Request {
-                fields: line,
-                ..effect.request
-            },
-            ..effect
-        })
+        Some(Self { request: Request { fields: line, ..effect.request }, ..effect })
     }
 
     /// The answer to the request that made it, and to every repeat.
@@ -204,12 +185,8 @@ impl Effect {
 
     /// Whether the ledger query term `name=value` meets this effect; none: no such term.
     pub(crate) fn meets(&self, name: &str, value: &str) -> Option<bool> {
-        let field = |name: &str| {
-            self.request
-                .fields
-                .get(name)
-                .is_some_and(|own| plain(own) == value)
-        };
+        let field =
+            |name: &str| self.request.fields.get(name).is_some_and(|own| plain(own) == value);
         Some(match name {
             // A caller may leave the merchant's reference out: the invoice is one all the same.
             "reference" => {
@@ -246,19 +223,10 @@ impl Effect {
 
 /// A JSON string without quotes; any other value as its JSON text.
 fn plain(value: &Value) -> String {
-    value
-        .as_str()
-        .map_or_else(|| value.to_string(), str::to_owned)
+    value.as_str().map_or_else(|| value.to_string(), str::to_owned)
 }
 
 fn names(reference: Option<&str>, fields: &Map<String, Value>) -> Vec<String> {
-    let own = NAME_FIELDS
-        .iter()
-        .filter_map(|name| fields.get(*name))
-        .map(plain);
-    reference
-        .map(str::to_owned)
-        .into_iter()
-        .chain(own)
-        .collect()
+    let own = NAME_FIELDS.iter().filter_map(|name| fields.get(*name)).map(plain);
+    reference.map(str::to_owned).into_iter().chain(own).collect()
 }

@@ -56,15 +56,7 @@ impl Shared {
         stop: watch::Receiver<bool>,
     ) -> Self {
         let key_ttl_ms = u64::try_from(key_ttl.as_millis()).unwrap_or(u64::MAX);
-        Self {
-            ledger,
-            modes,
-            seed,
-            key_ttl_ms,
-            webhooks,
-            stop,
-            seen: Mutex::default(),
-        }
+        Self { ledger, modes, seed, key_ttl_ms, webhooks, stop, seen: Mutex::default() }
     }
 
     pub(super) fn modes(&self) -> &ModeTable {
@@ -78,9 +70,7 @@ impl Shared {
     /// The names last seen under `key`.
     pub(super) fn names_seen(&self, kind: EffectKind, key: &str) -> Vec<String> {
         let seen = self.seen.lock().unwrap_or_else(PoisonError::into_inner);
-        seen.get(&(kind, key.to_owned()))
-            .cloned()
-            .unwrap_or_default()
+        seen.get(&(kind, key.to_owned())).cloned().unwrap_or_default()
     }
 
     pub(super) fn stopped(&self) -> watch::Receiver<bool> {
@@ -134,11 +124,7 @@ pub(super) async fn effect(
         request.fields.insert("text".into(), text.into());
     }
     let names = request.names();
-    let subject = Subject {
-        kind,
-        key: &request.key,
-        names: &names,
-    };
+    let subject = Subject { kind, key: &request.key, names: &names };
     let plan = match shared.modes.for_effect(&subject) {
         Ok(plan) => plan,
         Err(error) => return broken(&error),
@@ -159,16 +145,9 @@ pub(super) async fn effect(
         Mode::Throttle => return reply::throttled(),
         // What is done already stays done; only a new request can be refused.
         Mode::Reject { code }
-            if shared
-                .ledger
-                .stored(&request, shared.memory_ms(kind, &plan))
-                .is_none() =>
+            if shared.ledger.stored(&request, shared.memory_ms(kind, &plan)).is_none() =>
         {
-            return reply::error(
-                StatusCode::PAYMENT_REQUIRED,
-                code,
-                "refused; nothing was done",
-            );
+            return reply::error(StatusCode::PAYMENT_REQUIRED, code, "refused; nothing was done");
         }
         _ => {}
     }
@@ -199,10 +178,7 @@ async fn respond(
 ) -> Response {
     let mut answer = effect.answer();
     if effect.request.kind == EffectKind::Draft {
-        answer.insert(
-            "calls".into(),
-            shared.ledger.by_key(EffectKind::Draft, key).len().into(),
-        );
+        answer.insert("calls".into(), shared.ledger.by_key(EffectKind::Draft, key).len().into());
     }
     match mode {
         Mode::ApplyDrop => {
@@ -218,11 +194,9 @@ async fn respond(
             wire.cut();
             StatusCode::NO_CONTENT.into_response()
         }
-        Mode::Apply500 => reply::error(
-            StatusCode::INTERNAL_SERVER_ERROR,
-            "internal",
-            "something went wrong",
-        ),
+        Mode::Apply500 => {
+            reply::error(StatusCode::INTERNAL_SERVER_ERROR, "internal", "something went wrong")
+        }
         Mode::Garbage => reply::garbage(),
         Mode::Nul => reply::nul(answer),
         Mode::Huge => reply::huge(answer),
@@ -238,9 +212,7 @@ fn parse(kind: EffectKind, headers: &HeaderMap, body: &[u8]) -> Result<Request, 
         .to_str()
         .map_err(|_| "the header Idempotency-Key is not ASCII")?;
     if key.is_empty() || key.len() > KEY_LIMIT {
-        return Err(format!(
-            "the header Idempotency-Key has 1 to {KEY_LIMIT} characters"
-        ));
+        return Err(format!("the header Idempotency-Key has 1 to {KEY_LIMIT} characters"));
     }
     let body =
         serde_json::from_slice(body).map_err(|error| format!("the body is not JSON: {error}"))?;
@@ -249,39 +221,21 @@ fn parse(kind: EffectKind, headers: &HeaderMap, body: &[u8]) -> Result<Request, 
 
 /// The same request always gets the same text.
 fn draft_text(seed: u64, request: &Request) -> String {
-    const OPENINGS: [&str; 4] = [
-        "Dear reader,",
-        "In short:",
-        "A word beforehand.",
-        "Good news.",
-    ];
+    const OPENINGS: [&str; 4] = ["Dear reader,", "In short:", "A word beforehand.", "Good news."];
     const MIDDLES: [&str; 4] = [
         "the figures of this quarter are in order",
         "the change reaches you without any step of yours",
         "the second edition corrects the table on page four",
         "the service stays open during the holidays",
     ];
-    const ENDS: [&str; 3] = [
-        "Questions reach us as ever.",
-        "More next week.",
-        "That is all.",
-    ];
+    const ENDS: [&str; 3] = ["Questions reach us as ever.", "More next week.", "That is all."];
     let label = Value::Object(request.fields.clone()).to_string();
     let mut rng = SplitMix64::keyed(seed, &label);
-    format!(
-        "{} {}. {}",
-        rng.pick(&OPENINGS),
-        rng.pick(&MIDDLES),
-        rng.pick(&ENDS)
-    )
+    format!("{} {}. {}", rng.pick(&OPENINGS), rng.pick(&MIDDLES), rng.pick(&ENDS))
 }
 
 /// The provider's own disk failed: a 500 after which nobody knows.
 pub(super) fn broken(error: &(dyn std::error::Error + 'static)) -> Response {
     tracing::error!(error, "the sandbox cannot keep its ledger or rules");
-    reply::error(
-        StatusCode::INTERNAL_SERVER_ERROR,
-        "internal",
-        "something went wrong",
-    )
+    reply::error(StatusCode::INTERNAL_SERVER_ERROR, "internal", "something went wrong")
 }

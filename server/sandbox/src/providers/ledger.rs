@@ -75,17 +75,12 @@ struct LedgerFile {
 impl Ledger {
     /// Opens or creates the four files under `dir` and reads them back.
     pub(crate) fn open(dir: &Path, seed: u64) -> Result<Self, LedgerError> {
-        std::fs::create_dir_all(dir).map_err(|source| LedgerError::File {
-            path: dir.into(),
-            source,
-        })?;
+        std::fs::create_dir_all(dir)
+            .map_err(|source| LedgerError::File { path: dir.into(), source })?;
         let lock_path = dir.join("lock");
-        let lock = File::create(&lock_path).map_err(|source| LedgerError::File {
-            path: lock_path,
-            source,
-        })?;
-        lock.try_lock()
-            .map_err(|_| LedgerError::InUse(dir.into()))?;
+        let lock = File::create(&lock_path)
+            .map_err(|source| LedgerError::File { path: lock_path, source })?;
+        lock.try_lock().map_err(|_| LedgerError::InUse(dir.into()))?;
 
         let mut files = HashMap::new();
         let mut effects = Vec::new();
@@ -97,20 +92,12 @@ impl Ledger {
         }
         // One order over all files, as it was written.
         effects.sort_by_key(|effect| effect.at_ms);
-        let mut inner = Inner {
-            files,
-            effects: Vec::new(),
-            by_key: HashMap::new(),
-            by_id: HashMap::new(),
-        };
+        let mut inner =
+            Inner { files, effects: Vec::new(), by_key: HashMap::new(), by_id: HashMap::new() };
         for effect in effects {
             inner.remember(Arc::new(effect));
         }
-        Ok(Self {
-            seed,
-            inner: Mutex::new(inner),
-            _lock: lock,
-        })
+        Ok(Self { seed, inner: Mutex::new(inner), _lock: lock })
     }
 
     /// Applies `request` unless its key is remembered. `memory_ms`: how long a
@@ -132,14 +119,10 @@ impl Ledger {
         }
         let provider = request.kind.provider();
         let effect = Effect::new(self.seed, inner.effects.len(), now, request);
-        let mut line = serde_json::Value::Object(effect.line())
-            .to_string()
-            .into_bytes();
+        let mut line = serde_json::Value::Object(effect.line()).to_string().into_bytes();
         line.push(b'\n');
-        let file = inner
-            .files
-            .get_mut(&provider)
-            .expect("every provider's file is opened at start");
+        let file =
+            inner.files.get_mut(&provider).expect("every provider's file is opened at start");
         file.append(&line)?;
         let effect = Arc::new(effect);
         inner.remember(Arc::clone(&effect));
@@ -153,20 +136,12 @@ impl Ledger {
 
     /// Every effect under `key`, oldest first; a lookup forgets nothing.
     pub(crate) fn by_key(&self, kind: EffectKind, key: &str) -> Vec<Arc<Effect>> {
-        self.lock()
-            .by_key
-            .get(&(kind, key.to_owned()))
-            .cloned()
-            .unwrap_or_default()
+        self.lock().by_key.get(&(kind, key.to_owned())).cloned().unwrap_or_default()
     }
 
     /// The effect with the provider's id `id`.
     pub(crate) fn by_id(&self, kind: EffectKind, id: &str) -> Option<Arc<Effect>> {
-        self.lock()
-            .by_id
-            .get(id)
-            .filter(|effect| effect.request.kind == kind)
-            .cloned()
+        self.lock().by_id.get(id).filter(|effect| effect.request.kind == kind).cloned()
     }
 
     /// Every effect, in the order of the ledgers.
@@ -190,18 +165,12 @@ impl Inner {
         let memory = i64::try_from(memory_ms?).unwrap_or(i64::MAX);
         let effects = self.by_key.get(&(request.kind, request.key.clone()))?;
         // The newest: after the memory ran out, a second effect starts it again.
-        effects
-            .last()
-            .filter(|effect| now.saturating_sub(effect.at_ms) < memory)
-            .cloned()
+        effects.last().filter(|effect| now.saturating_sub(effect.at_ms) < memory).cloned()
     }
 
     fn remember(&mut self, effect: Arc<Effect>) {
         let key = (effect.request.kind, effect.request.key.clone());
-        self.by_key
-            .entry(key)
-            .or_default()
-            .push(Arc::clone(&effect));
+        self.by_key.entry(key).or_default().push(Arc::clone(&effect));
         self.by_id.insert(effect.id.clone(), Arc::clone(&effect));
         self.effects.push(effect);
     }
@@ -209,19 +178,13 @@ impl Inner {
 
 impl LedgerFile {
     fn append(&mut self, line: &[u8]) -> Result<(), LedgerError> {
-        let written = self
-            .file
-            .write_all(line)
-            .and_then(|()| self.file.sync_data());
+        let written = self.file.write_all(line).and_then(|()| self.file.sync_data());
         if let Err(source) = written {
             // A half line must not be completed by the next one.
             if let Err(error) = self.file.set_len(self.len) {
                 tracing::error!(path = %self.path.display(), %error, "a torn ledger line could not be cut off");
             }
-            return Err(LedgerError::File {
-                path: self.path.clone(),
-                source,
-            });
+            return Err(LedgerError::File { path: self.path.clone(), source });
         }
         self.len += line.len() as u64;
         Ok(())
@@ -229,22 +192,12 @@ impl LedgerFile {
 }
 
 fn read_back(path: &Path) -> Result<(LedgerFile, Vec<Effect>), LedgerError> {
-    let fail = |source| LedgerError::File {
-        path: path.into(),
-        source,
-    };
-    let mut file = OpenOptions::new()
-        .read(true)
-        .append(true)
-        .create(true)
-        .open(path)
-        .map_err(fail)?;
+    let fail = |source| LedgerError::File { path: path.into(), source };
+    let mut file =
+        OpenOptions::new().read(true).append(true).create(true).open(path).map_err(fail)?;
     let mut bytes = Vec::new();
     file.read_to_end(&mut bytes).map_err(fail)?;
-    let whole = bytes
-        .iter()
-        .rposition(|byte| *byte == b'\n')
-        .map_or(0, |last| last + 1);
+    let whole = bytes.iter().rposition(|byte| *byte == b'\n').map_or(0, |last| last + 1);
     if whole < bytes.len() {
         tracing::warn!(path = %path.display(), "cut off a torn last line");
         file.set_len(whole as u64).map_err(fail)?;
@@ -253,25 +206,13 @@ fn read_back(path: &Path) -> Result<(LedgerFile, Vec<Effect>), LedgerError> {
     }
     file.seek(SeekFrom::End(0)).map_err(fail)?;
     let mut effects = Vec::new();
-    for (index, line) in bytes
-        .split(|byte| *byte == b'\n')
-        .enumerate()
-        .filter(|(_, line)| !line.is_empty())
+    for (index, line) in
+        bytes.split(|byte| *byte == b'\n').enumerate().filter(|(_, line)| !line.is_empty())
     {
-        let effect = serde_json::from_slice(line)
-            .ok()
-            .and_then(Effect::from_line);
-        effects.push(effect.ok_or_else(|| LedgerError::Broken {
-            path: path.into(),
-            line: index + 1,
-        })?);
+        let effect = serde_json::from_slice(line).ok().and_then(Effect::from_line);
+        effects.push(
+            effect.ok_or_else(|| LedgerError::Broken { path: path.into(), line: index + 1 })?,
+        );
     }
-    Ok((
-        LedgerFile {
-            path: path.into(),
-            file,
-            len: bytes.len() as u64,
-        },
-        effects,
-    ))
+    Ok((LedgerFile { path: path.into(), file, len: bytes.len() as u64 }, effects))
 }

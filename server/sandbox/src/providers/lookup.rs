@@ -42,24 +42,16 @@ pub(super) fn lookup(
         || query.get("key").cloned().unwrap_or_default(),
         |effect| effect.request.key.clone(),
     );
-    let names = effects
-        .first()
-        .map_or_else(|| shared.names_seen(kind, &key), |effect| effect.names());
-    let mode = match shared.modes().for_lookup(&Subject {
-        kind,
-        key: &key,
-        names: &names,
-    }) {
+    let names =
+        effects.first().map_or_else(|| shared.names_seen(kind, &key), |effect| effect.names());
+    let mode = match shared.modes().for_lookup(&Subject { kind, key: &key, names: &names }) {
         Ok(mode) => mode,
         Err(error) => return broken(&error),
     };
     let mut visible_before = i64::MAX;
     match mode {
         Some(Mode::NoLookup) => {
-            return (
-                StatusCode::NOT_IMPLEMENTED,
-                Json(json!({ "error": "lookup_unsupported" })),
-            )
+            return (StatusCode::NOT_IMPLEMENTED, Json(json!({ "error": "lookup_unsupported" })))
                 .into_response();
         }
         Some(Mode::Lookup500) => {
@@ -74,18 +66,12 @@ pub(super) fn lookup(
         }
         _ => {}
     }
-    let visible: Vec<_> = effects
-        .iter()
-        .filter(|effect| effect.at_ms <= visible_before)
-        .collect();
+    let visible: Vec<_> = effects.iter().filter(|effect| effect.at_ms <= visible_before).collect();
     let Some(newest) = visible.last() else {
         return (StatusCode::NOT_FOUND, Json(json!({ "found": false }))).into_response();
     };
-    let mut answer = if mode == Some(Mode::LookupWrongAmount) {
-        newest.wrong_answer()
-    } else {
-        newest.answer()
-    };
+    let mut answer =
+        if mode == Some(Mode::LookupWrongAmount) { newest.wrong_answer() } else { newest.answer() };
     answer.insert("found".into(), true.into());
     answer.insert("count".into(), visible.len().into());
     Json(Value::Object(answer)).into_response()

@@ -147,33 +147,17 @@ impl Providers {
             .map_err(|source| Error::Modes { path, source })?;
         let (stop, stopped) = watch::channel(false);
         let webhooks = match config.webhook {
-            Some(target) => Some(WebhookSender::new(
-                target,
-                client::http_client()?,
-                stopped.clone(),
-            )),
+            Some(target) => {
+                Some(WebhookSender::new(target, client::http_client()?, stopped.clone()))
+            }
             None => None,
         };
-        let fail = |source| Error::Listen {
-            address: config.listen,
-            source,
-        };
+        let fail = |source| Error::Listen { address: config.listen, source };
         let listener = TcpListener::bind(config.listen).await.map_err(fail)?;
         let address = listener.local_addr().map_err(fail)?;
-        let shared = Arc::new(Shared::new(
-            ledger,
-            modes,
-            config.seed,
-            config.key_ttl,
-            webhooks,
-            stopped,
-        ));
-        Ok(Self {
-            listener,
-            address,
-            shared,
-            stop,
-        })
+        let shared =
+            Arc::new(Shared::new(ledger, modes, config.seed, config.key_ttl, webhooks, stopped));
+        Ok(Self { listener, address, shared, stop })
     }
 
     /// The address taken.
@@ -186,12 +170,7 @@ impl Providers {
     /// # Errors
     /// [`Error::Serve`] when the server ends by itself.
     pub async fn run(self, stop: impl Future<Output = ()> + Send + 'static) -> Result<(), Error> {
-        let Self {
-            listener,
-            shared,
-            stop: stop_sender,
-            ..
-        } = self;
+        let Self { listener, shared, stop: stop_sender, .. } = self;
         let mut stopped = shared.stopped();
         let mut drained = shared.stopped();
         tokio::spawn(async move {
@@ -253,7 +232,5 @@ fn router(shared: Arc<Shared>) -> Router {
             ),
         );
     }
-    router
-        .layer(DefaultBodyLimit::max(BODY_LIMIT))
-        .with_state(shared)
+    router.layer(DefaultBodyLimit::max(BODY_LIMIT)).with_state(shared)
 }

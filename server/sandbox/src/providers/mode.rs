@@ -110,9 +110,7 @@ impl Mode {
             "throttle" => Self::Throttle,
             "slow" => Self::Slow { ms: need_ms()? },
             "hang" => Self::Hang,
-            "reject" => Self::Reject {
-                code: code.unwrap_or("card_declined").to_owned(),
-            },
+            "reject" => Self::Reject { code: code.unwrap_or("card_declined").to_owned() },
             "garbage" => Self::Garbage,
             "nul" => Self::Nul,
             "huge" => Self::Huge,

@@ -70,41 +70,26 @@ pub struct Rule {
 impl Rule {
     /// `mode` for everyone, for ever.
     pub fn always(mode: Mode) -> Self {
-        Self {
-            matches: Match::default(),
-            mode: Some(mode),
-            times: None,
-            webhook: None,
-        }
+        Self { matches: Match::default(), mode: Some(mode), times: None, webhook: None }
     }
 
     /// `mode` for everyone, once.
     pub fn once(mode: Mode) -> Self {
-        Self {
-            times: Some(1),
-            ..Self::always(mode)
-        }
+        Self { times: Some(1), ..Self::always(mode) }
     }
 
     /// The same rule, for one idempotency key only.
     #[must_use]
     pub fn for_key(mut self, kind: EffectKind, key: &str) -> Self {
-        self.matches = Match {
-            kind: Some(kind),
-            key: Some(key.to_owned()),
-            ..Match::default()
-        };
+        self.matches = Match { kind: Some(kind), key: Some(key.to_owned()), ..Match::default() };
         self
     }
 
     /// The same rule, for one invoice, recipient or document only.
     #[must_use]
     pub fn for_reference(mut self, kind: EffectKind, reference: &str) -> Self {
-        self.matches = Match {
-            kind: Some(kind),
-            reference: Some(reference.to_owned()),
-            ..Match::default()
-        };
+        self.matches =
+            Match { kind: Some(kind), reference: Some(reference.to_owned()), ..Match::default() };
         self
     }
 
@@ -150,39 +135,23 @@ impl TryFrom<RuleWire> for Rule {
             }
             None => None,
         };
-        let webhook = wire
-            .webhook
-            .as_ref()
-            .map(parse_webhook)
-            .transpose()?
-            .flatten();
+        let webhook = wire.webhook.as_ref().map(parse_webhook).transpose()?.flatten();
         if mode.is_none() && webhook.is_none() {
             return Err("a rule needs a mode or a webhook".into());
         }
         if wire.times == Some(0) {
             return Err("times must be at least 1".into());
         }
-        Ok(Self {
-            matches: wire.matches,
-            mode,
-            times: wire.times,
-            webhook,
-        })
+        Ok(Self { matches: wire.matches, mode, times: wire.times, webhook })
     }
 }
 
 fn parse_webhook(value: &Value) -> Result<Option<WebhookPlan>, String> {
     match value {
         Value::Null | Value::Bool(false) => Ok(None),
-        Value::Bool(true) => Ok(Some(WebhookPlan {
-            after_ms: 0,
-            twice: false,
-        })),
+        Value::Bool(true) => Ok(Some(WebhookPlan { after_ms: 0, twice: false })),
         Value::Object(fields) => {
-            let mut plan = WebhookPlan {
-                after_ms: 0,
-                twice: false,
-            };
+            let mut plan = WebhookPlan { after_ms: 0, twice: false };
             for (name, value) in fields {
                 match (name.as_str(), value.as_u64(), value.as_bool()) {
                     ("after_ms", Some(ms), _) => plan.after_ms = ms,
@@ -212,14 +181,7 @@ impl From<Rule> for RuleWire {
         let webhook = rule
             .webhook
             .map(|plan| serde_json::json!({ "after_ms": plan.after_ms, "twice": plan.twice }));
-        Self {
-            matches: rule.matches,
-            mode,
-            ms,
-            code,
-            times: rule.times,
-            webhook,
-        }
+        Self { matches: rule.matches, mode, ms, code, times: rule.times, webhook }
     }
 }
 

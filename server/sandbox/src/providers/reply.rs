@@ -13,21 +13,16 @@ const HUGE: usize = 5 * 1024 * 1024;
 
 /// An error as this provider words it.
 pub(super) fn error(status: StatusCode, code: &str, message: &str) -> Response {
-    (
-        status,
-        Json(json!({ "error": { "code": code, "message": message } })),
-    )
-        .into_response()
+    (status, Json(json!({ "error": { "code": code, "message": message } }))).into_response()
 }
 
 /// The usual answer; `replayed` marks a stored one.
 pub(super) fn answer(answer: Map<String, Value>, replayed: bool) -> Response {
     let mut response = (StatusCode::CREATED, Json(Value::Object(answer))).into_response();
     if replayed {
-        response.headers_mut().insert(
-            "idempotent-replayed",
-            header::HeaderValue::from_static("true"),
-        );
+        response
+            .headers_mut()
+            .insert("idempotent-replayed", header::HeaderValue::from_static("true"));
     }
     response
 }
@@ -47,12 +42,7 @@ pub(super) fn huge(mut body: Map<String, Value>) -> Response {
 /// What a proxy in between says when it is itself broken.
 pub(super) fn garbage() -> Response {
     let page = "<html><body>upstream said something, we forgot what</body></html>";
-    (
-        StatusCode::OK,
-        [(header::CONTENT_TYPE, "text/html")],
-        Body::from(page),
-    )
-        .into_response()
+    (StatusCode::OK, [(header::CONTENT_TYPE, "text/html")], Body::from(page)).into_response()
 }
 
 /// "Too many requests", nothing done: the one refusal besides a refused
@@ -63,9 +53,7 @@ pub(super) fn throttled() -> Response {
         "rate_limited",
         "nothing was done; try again in a second",
     );
-    response
-        .headers_mut()
-        .insert(header::RETRY_AFTER, header::HeaderValue::from_static("1"));
+    response.headers_mut().insert(header::RETRY_AFTER, header::HeaderValue::from_static("1"));
     response
 }
 

@@ -50,10 +50,7 @@ impl ModeTable {
             Err(error) if error.kind() == io::ErrorKind::NotFound => defaults,
             Err(error) => return Err(error),
         };
-        Ok(Self {
-            path,
-            modes: Mutex::new(modes),
-        })
+        Ok(Self { path, modes: Mutex::new(modes) })
     }
 
     /// A copy of the rules in force.
@@ -84,12 +81,8 @@ impl ModeTable {
 
     /// Picks the rules for an effect request and counts them down.
     pub(crate) fn for_effect(&self, subject: &Subject<'_>) -> io::Result<EffectPlan> {
-        let mut plan = EffectPlan {
-            mode: Mode::Normal,
-            honours_keys: true,
-            key_ttl_ms: None,
-            webhook: None,
-        };
+        let mut plan =
+            EffectPlan { mode: Mode::Normal, honours_keys: true, key_ttl_ms: None, webhook: None };
         let mut mode_found = false;
         self.pick(subject, |rule| {
             let mut used = false;
@@ -140,10 +133,7 @@ impl ModeTable {
             return Ok(());
         };
         let mut counted = false;
-        for rule in rules
-            .iter_mut()
-            .filter(|rule| meets(&rule.matches, subject))
-        {
+        for rule in rules.iter_mut().filter(|rule| meets(&rule.matches, subject)) {
             if uses(rule)
                 && let Some(times) = rule.times
             {
@@ -195,10 +185,7 @@ fn too_many(provider: Provider) -> io::Error {
 fn meets(rule: &Match, subject: &Subject<'_>) -> bool {
     rule.kind.is_none_or(|kind| kind == subject.kind)
         && rule.key.as_deref().is_none_or(|key| key == subject.key)
-        && rule
-            .reference
-            .as_deref()
-            .is_none_or(|name| subject.names.iter().any(|own| own == name))
+        && rule.reference.as_deref().is_none_or(|name| subject.names.iter().any(|own| own == name))
         && rule
             .reference_prefix
             .as_deref()

@@ -40,11 +40,7 @@ impl WebhookSender {
         client: reqwest::Client,
         stop: watch::Receiver<bool>,
     ) -> Self {
-        Self {
-            target,
-            client,
-            stop,
-        }
+        Self { target, client, stop }
     }
 
     /// Starts the deliveries of `effect`; returns at once.
@@ -67,11 +63,7 @@ impl WebhookSender {
                 Ok(status) => tracing::debug!(attempt, %status, "webhook refused"),
                 Err(error) => tracing::debug!(attempt, %error, "webhook not delivered"),
             }
-            if attempt < TRIES
-                && !self
-                    .pause(Duration::from_millis(500 << (attempt - 1)))
-                    .await
-            {
+            if attempt < TRIES && !self.pause(Duration::from_millis(500 << (attempt - 1))).await {
                 return;
             }
         }
@@ -79,11 +71,8 @@ impl WebhookSender {
     }
 
     async fn attempt(&self, body: &[u8]) -> Result<reqwest::StatusCode, reqwest::Error> {
-        let signed = signature::sign(
-            self.target.secret.as_bytes(),
-            clock::now_ms().div_euclid(1_000),
-            body,
-        );
+        let signed =
+            signature::sign(self.target.secret.as_bytes(), clock::now_ms().div_euclid(1_000), body);
         let answer = self
             .client
             .post(&self.target.url)
@@ -114,10 +103,7 @@ fn event(effect: &Effect) -> Value {
         .target_fields()
         .iter()
         .filter_map(|name| {
-            request
-                .fields
-                .get(*name)
-                .map(|value| ((*name).to_owned(), value.clone()))
+            request.fields.get(*name).map(|value| ((*name).to_owned(), value.clone()))
         })
         .collect();
     let head = json!({

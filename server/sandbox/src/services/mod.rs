@@ -112,9 +112,7 @@ pub async fn run(config: Config, stop: watch::Receiver<bool>) -> Result<(), Erro
             timing: config.timing,
         };
         for service in Service::ALL {
-            let path = config
-                .data_dir
-                .join(format!("{tenant}-{}.next", service.name()));
+            let path = config.data_dir.join(format!("{tenant}-{}.next", service.name()));
             let progress =
                 Progress::open(path.clone()).map_err(|source| Error::Progress { path, source })?;
             let loop_ = ServiceLoop {
@@ -175,13 +173,8 @@ impl ServiceLoop {
     /// Does the next step; an error leaves it to be done again.
     async fn step(&mut self) -> Result<(), LifeError> {
         let number = self.progress.next();
-        let Step { job, is_charge } = traffic::job(
-            self.seed,
-            &self.tenant,
-            self.service,
-            number,
-            self.last_charge.as_ref(),
-        );
+        let Step { job, is_charge } =
+            traffic::job(self.seed, &self.tenant, self.service, number, self.last_charge.as_ref());
         let performed = match perform(&self.world, &job).await {
             // Asking again would not help: an answer beyond the interface is noted, and passed by.
             Err(LifeError::Api(error @ ApiError::Unexpected { .. })) => {
@@ -234,9 +227,7 @@ async fn with_grace<T>(
 
 /// The usual pause, doubled with every failure in a row.
 fn backoff(every: Duration, failures: u32) -> Duration {
-    every
-        .saturating_mul(1 << failures.min(6))
-        .min(LONGEST_PAUSE.max(every))
+    every.saturating_mul(1 << failures.min(6)).min(LONGEST_PAUSE.max(every))
 }
 
 #[cfg(test)]

@@ -93,18 +93,12 @@ pub fn job(
         }
         (Service::Invoicing, _) => {
             // Invoice numbers are each tenant's own; the ledger is shared.
-            let prefix = if tenant == story::MARKED_TENANT {
-                "INV".to_owned()
-            } else {
-                initials(tenant)
-            };
+            let prefix =
+                if tenant == story::MARKED_TENANT { "INV".to_owned() } else { initials(tenant) };
             let currency = rng.pick(&["EUR", "EUR", "USD", "USD", "JPY"]);
             let amount = story::amount(&mut rng, currency);
             let invoice = format!("{prefix}-2026-{}", FIRST_INVOICE + number);
-            (
-                Job::charge(&invoice, amount, currency, story::customer(&mut rng)),
-                true,
-            )
+            (Job::charge(&invoice, amount, currency, story::customer(&mut rng)), true)
         }
         (Service::Campaigns, _) if number % 20 == 11 => (
             Job::publish(
@@ -121,24 +115,12 @@ pub fn job(
             false,
         ),
         (Service::Campaigns, _) => {
-            let campaign = format!(
-                "{}-{:03}",
-                initials(tenant).to_lowercase(),
-                number / CAMPAIGN_SIZE + 1
-            );
-            (
-                Job::mail(
-                    &campaign,
-                    &format!("rcp-{:04}", 1_000 + number % CAMPAIGN_SIZE),
-                ),
-                false,
-            )
+            let campaign =
+                format!("{}-{:03}", initials(tenant).to_lowercase(), number / CAMPAIGN_SIZE + 1);
+            (Job::mail(&campaign, &format!("rcp-{:04}", 1_000 + number % CAMPAIGN_SIZE)), false)
         }
     };
-    Step {
-        job: trouble(&mut rng, job),
-        is_charge,
-    }
+    Step { job: trouble(&mut rng, job), is_charge }
 }
 
 fn small(number: u64) -> u32 {
@@ -147,44 +129,32 @@ fn small(number: u64) -> u32 {
 
 /// Two letters for a tenant: its first and its last.
 fn initials(tenant: &str) -> String {
-    let letters = tenant
-        .chars()
-        .next()
-        .into_iter()
-        .chain(tenant.chars().last());
+    let letters = tenant.chars().next().into_iter().chain(tenant.chars().last());
     letters.flat_map(char::to_uppercase).collect()
 }
 
 /// Draws the step's trouble: none for three of four.
 fn trouble(rng: &mut SplitMix64, job: Job) -> Job {
     let once = Rule::once;
-    let refusal = if job.kind.moves_money() {
-        "card_declined"
-    } else {
-        "mailbox_unavailable"
-    };
+    let refusal = if job.kind.moves_money() { "card_declined" } else { "mailbox_unavailable" };
     match rng.below(100) {
         0..2 => job.flow(Flow::Conflict),
         2..5 => job.flow(Flow::Twins),
         5..8 => job.flow(Flow::Replay),
         8..10 => job.rule(once(Mode::ApplyDrop)),
         // A provider without lookup: what it cannot tell, a person must.
-        10 => job.rule(once(Mode::ApplyDrop)).rule(Rule {
-            times: Some(50),
-            ..Rule::always(Mode::NoLookup)
-        }),
-        11..14 => job.rule(once(Mode::Reject {
-            code: refusal.to_owned(),
-        })),
+        10 => job
+            .rule(once(Mode::ApplyDrop))
+            .rule(Rule { times: Some(50), ..Rule::always(Mode::NoLookup) }),
+        11..14 => job.rule(once(Mode::Reject { code: refusal.to_owned() })),
         14..16 => job.rule(once(Mode::Throttle)),
         16 => job.rule(once(Mode::Fail500)),
         17 => job.flow(Flow::DiesBeforeCall),
         18 => job.flow(Flow::DiesAfterCall),
         19 => job.deadline_ms(400).rule(once(Mode::Slow { ms: 1_500 })),
-        20 => job.rule(once(Mode::ApplyDrop)).rule(Rule {
-            times: Some(3),
-            ..Rule::always(Mode::LookupLag { ms: 20_000 })
-        }),
+        20 => job
+            .rule(once(Mode::ApplyDrop))
+            .rule(Rule { times: Some(3), ..Rule::always(Mode::LookupLag { ms: 20_000 }) }),
         21 => job.rule(once(Mode::ApplyDrop).with_webhook(4_000, false)),
         22 => job.rule(once(Mode::Apply500)),
         23 => job.rule(once(Mode::Garbage)),
@@ -203,8 +173,7 @@ mod tests {
         let all = Service::ALL
             .into_iter()
             .flat_map(|service| (0..500).map(move |number| (service, number)));
-        all.map(|(service, number)| job(seed, tenant, service, number, None).job)
-            .collect()
+        all.map(|(service, number)| job(seed, tenant, service, number, None).job).collect()
     }
 
     #[test]
@@ -218,10 +187,7 @@ mod tests {
         let jobs = story_of(7, "acme");
         let keys: HashSet<_> = jobs.iter().map(|job| job.key.clone()).collect();
         assert_eq!(keys.len(), jobs.len());
-        let others: HashSet<_> = story_of(7, "globex")
-            .into_iter()
-            .map(|job| job.key)
-            .collect();
+        let others: HashSet<_> = story_of(7, "globex").into_iter().map(|job| job.key).collect();
         assert!(keys.is_disjoint(&others));
     }
 
@@ -247,21 +213,14 @@ mod tests {
             Mode::Garbage,
         ] {
             assert!(
-                jobs.iter().any(|job| job
-                    .rules
-                    .iter()
-                    .any(|rule| rule.mode.as_ref() == Some(&mode))),
+                jobs.iter()
+                    .any(|job| job.rules.iter().any(|rule| rule.mode.as_ref() == Some(&mode))),
                 "{mode:?}"
             );
         }
-        assert!(
-            jobs.iter()
-                .any(|job| job.rules.iter().any(|rule| rule.webhook.is_some()))
-        );
-        let plain = jobs
-            .iter()
-            .filter(|job| job.rules.is_empty() && job.flow == Flow::Plain)
-            .count();
+        assert!(jobs.iter().any(|job| job.rules.iter().any(|rule| rule.webhook.is_some())));
+        let plain =
+            jobs.iter().filter(|job| job.rules.is_empty() && job.flow == Flow::Plain).count();
         assert!(plain * 2 > jobs.len(), "{plain} of {}", jobs.len());
     }
 
@@ -275,11 +234,7 @@ mod tests {
         };
         for number in (8..900).step_by(9) {
             let step = job(7, "acme", Service::Invoicing, number, Some(&charged));
-            assert!(
-                step.job
-                    .amount_minor
-                    .is_some_and(|amount| (1..=900).contains(&amount))
-            );
+            assert!(step.job.amount_minor.is_some_and(|amount| (1..=900).contains(&amount)));
         }
     }
 }

@@ -49,11 +49,7 @@ async fn batch(world: &World) -> Result<(), LifeError> {
             continue;
         };
         let performed = carry_out(world, &job, &claimed.lease).await?;
-        tracing::debug!(
-            operation.id = claimed.lease.id,
-            result = performed.result,
-            "worked"
-        );
+        tracing::debug!(operation.id = claimed.lease.id, result = performed.result, "worked");
     }
     Ok(())
 }

@@ -50,11 +50,7 @@ pub struct Episode {
 
 /// The story of a seed, in the order it is played.
 pub fn plan(seed: u64) -> Vec<Episode> {
-    let mut story = Story {
-        seed,
-        tenant: MARKED_TENANT,
-        episodes: Vec::new(),
-    };
+    let mut story = Story { seed, tenant: MARKED_TENANT, episodes: Vec::new() };
     story.acme_payments();
     story.acme_mails_and_documents();
     story.tenant = "globex";
@@ -70,8 +66,7 @@ struct Story {
 
 /// Applied, reply lost; the provider cannot be asked.
 fn lost_without_lookup(job: Job) -> Job {
-    job.rule(Rule::once(Mode::ApplyDrop))
-        .rule(Rule::always(Mode::NoLookup))
+    job.rule(Rule::once(Mode::ApplyDrop)).rule(Rule::always(Mode::NoLookup))
 }
 
 impl Story {
@@ -87,33 +82,23 @@ impl Story {
         self.tell("the same request twice at once", "done", |s| {
             s.charge("INV-2026-0041", "EUR").flow(Flow::Twins)
         });
-        self.tell(
-            "charged, reply lost, no lookup: a person must decide",
-            "ambiguous",
-            |_| {
-                lost_without_lookup(Job::charge(
-                    MARKED_INVOICE,
-                    MARKED_AMOUNT_MINOR,
-                    "EUR",
-                    "cus-brandt-optik",
-                ))
-            },
-        );
+        self.tell("charged, reply lost, no lookup: a person must decide", "ambiguous", |_| {
+            lost_without_lookup(Job::charge(
+                MARKED_INVOICE,
+                MARKED_AMOUNT_MINOR,
+                "EUR",
+                "cus-brandt-optik",
+            ))
+        });
         self.tell("same key, other amount, after success", "done", |s| {
             s.charge("INV-2026-0043", "EUR").flow(Flow::Conflict)
         });
         self.tell("declined", "rejected", |s| {
-            s.charge("INV-2026-0044", "EUR")
-                .rule(reject("card_declined"))
+            s.charge("INV-2026-0044", "EUR").rule(reject("card_declined"))
         });
-        self.tell(
-            "the provider was busy: will be tried again",
-            "not_done",
-            |s| {
-                s.charge("INV-2026-0045", "USD")
-                    .rule(Rule::once(Mode::Throttle))
-            },
-        );
+        self.tell("the provider was busy: will be tried again", "not_done", |s| {
+            s.charge("INV-2026-0045", "USD").rule(Rule::once(Mode::Throttle))
+        });
         self.tell("the worker died before the call", "died", |s| {
             s.charge("INV-2026-0046", "EUR")
                 .flow(Flow::DiesBeforeCall)
@@ -125,43 +110,26 @@ impl Story {
                 .rule(Rule::always(Mode::NoLookup))
         });
         self.tell("reply lost; the lookup will tell", "ambiguous", |s| {
-            s.charge("INV-2026-0048", "EUR")
-                .rule(Rule::once(Mode::ApplyDrop))
+            s.charge("INV-2026-0048", "EUR").rule(Rule::once(Mode::ApplyDrop))
         });
         self.tell("the answer names another amount", "done", |s| {
-            s.charge("INV-2026-0049", "JPY")
-                .rule(Rule::once(Mode::WrongAmount))
+            s.charge("INV-2026-0049", "JPY").rule(Rule::once(Mode::WrongAmount))
         });
-        self.tell(
-            "slower than the service waits; the lookup lags too",
-            "ambiguous",
-            |s| {
-                s.charge("INV-2026-0050", "EUR")
-                    .deadline_ms(300)
-                    .rule(Rule::once(Mode::Slow { ms: 900 }))
-                    .rule(Rule::always(Mode::LookupLag { ms: 20_000 }))
-            },
-        );
+        self.tell("slower than the service waits; the lookup lags too", "ambiguous", |s| {
+            s.charge("INV-2026-0050", "EUR")
+                .deadline_ms(300)
+                .rule(Rule::once(Mode::Slow { ms: 900 }))
+                .rule(Rule::always(Mode::LookupLag { ms: 20_000 }))
+        });
         self.tell("an answer that is not JSON", "ambiguous", |s| {
-            s.charge("INV-2026-0051", "EUR")
-                .rule(Rule::once(Mode::Garbage))
+            s.charge("INV-2026-0051", "EUR").rule(Rule::once(Mode::Garbage))
         });
-        self.tell(
-            "reply lost, no lookup; a webhook comes later",
-            "ambiguous",
-            |s| {
-                lost_without_lookup(s.charge("INV-2026-0052", "EUR")).rule(
-                    Rule {
-                        mode: None,
-                        ..Rule::once(Mode::Normal)
-                    }
-                    .with_webhook(8_000, true),
-                )
-            },
-        );
+        self.tell("reply lost, no lookup; a webhook comes later", "ambiguous", |s| {
+            lost_without_lookup(s.charge("INV-2026-0052", "EUR"))
+                .rule(Rule { mode: None, ..Rule::once(Mode::Normal) }.with_webhook(8_000, true))
+        });
         self.tell("insufficient funds", "rejected", |s| {
-            s.charge("INV-2026-0053", "USD")
-                .rule(reject("insufficient_funds"))
+            s.charge("INV-2026-0053", "USD").rule(reject("insufficient_funds"))
         });
         self.tell("left to a worker", "queued", |s| {
             s.charge("INV-2026-0054", "EUR").flow(Flow::Queued)
@@ -206,16 +174,12 @@ impl Story {
         self.tell("500 without effect; nobody knows yet", "ambiguous", |_| {
             Job::publish("DOC-7", 3).rule(Rule::once(Mode::Fail500))
         });
-        self.tell("a draft generated", "done", |_| {
-            Job::draft("DRF-1", "quarterly letter")
-        });
+        self.tell("a draft generated", "done", |_| Job::draft("DRF-1", "quarterly letter"));
     }
 
     fn globex(&mut self) {
         self.tell("charged", "done", |s| s.charge("GX-2026-0001", "USD"));
-        self.tell("charged", "done", |s| {
-            s.charge("GX-2026-0002", "JPY").flow(Flow::Twins)
-        });
+        self.tell("charged", "done", |s| s.charge("GX-2026-0002", "JPY").flow(Flow::Twins));
         self.tell("charged, reply lost, no lookup", "ambiguous", |s| {
             lost_without_lookup(s.charge("GX-2026-0003", "USD"))
         });
@@ -223,8 +187,7 @@ impl Story {
             s.charge("GX-2026-0004", "USD").flow(Flow::Conflict)
         });
         self.tell("declined", "rejected", |s| {
-            s.charge("GX-2026-0005", "USD")
-                .rule(reject("card_declined"))
+            s.charge("GX-2026-0005", "USD").rule(reject("card_declined"))
         });
         self.tell("the worker died before the call", "died", |s| {
             s.charge("GX-2026-0006", "USD").flow(Flow::DiesBeforeCall)
@@ -243,13 +206,7 @@ impl Story {
 
     fn tell(&mut self, title: &'static str, expect: &'static str, job: impl FnOnce(&Self) -> Job) {
         let job = job(self);
-        self.episodes.push(Episode {
-            tenant: self.tenant,
-            title,
-            job,
-            expect,
-            refunds: None,
-        });
+        self.episodes.push(Episode { tenant: self.tenant, title, job, expect, refunds: None });
     }
 
     fn refund(
@@ -274,19 +231,13 @@ impl Story {
 }
 
 fn reject(code: &str) -> Rule {
-    Rule::once(Mode::Reject {
-        code: code.to_owned(),
-    })
+    Rule::once(Mode::Reject { code: code.to_owned() })
 }
 
 /// 9.00 to 490.00; whole hundreds where the currency has no minor unit.
 pub(crate) fn amount(rng: &mut SplitMix64, currency: &str) -> i64 {
     let hundreds = i64::try_from(rng.below(482)).unwrap_or_default() + 9;
-    let cents = if currency == "JPY" {
-        0
-    } else {
-        rng.pick(&[0, 0, 50, 90, 99])
-    };
+    let cents = if currency == "JPY" { 0 } else { rng.pick(&[0, 0, 50, 90, 99]) };
     hundreds * 100 + cents
 }
 

@@ -64,12 +64,10 @@ pub struct Report {
 impl Report {
     /// How many episodes ended how.
     pub fn results(&self) -> BTreeMap<&str, usize> {
-        self.played
-            .iter()
-            .fold(BTreeMap::new(), |mut counts, played| {
-                *counts.entry(played.performed.result.as_str()).or_default() += 1;
-                counts
-            })
+        self.played.iter().fold(BTreeMap::new(), |mut counts, played| {
+            *counts.entry(played.performed.result.as_str()).or_default() += 1;
+            counts
+        })
     }
 }
 
@@ -125,10 +123,7 @@ async fn patiently(world: &World, episode: &Episode) -> Result<Performed, StoryE
                 tokio::time::sleep(AWAY_PAUSE).await;
             }
             Err(source) => {
-                return Err(StoryError::Episode {
-                    key: episode.job.key.clone(),
-                    source,
-                });
+                return Err(StoryError::Episode { key: episode.job.key.clone(), source });
             }
         }
     }

@@ -55,28 +55,17 @@ impl EngineDouble {
     }
 
     pub fn rows(&self) -> Vec<Row> {
-        self.0
-            .lock()
-            .expect("not poisoned")
-            .values()
-            .cloned()
-            .collect()
+        self.0.lock().expect("not poisoned").values().cloned().collect()
     }
 
     pub fn row(&self, tenant: &str, key: &str) -> Row {
         let rows = self.0.lock().expect("not poisoned");
-        rows.get(&(tenant.to_owned(), key.to_owned()))
-            .expect("reserved")
-            .clone()
+        rows.get(&(tenant.to_owned(), key.to_owned())).expect("reserved").clone()
     }
 }
 
 fn problem(status: u16, code: &str) -> Response {
-    (
-        StatusCode::from_u16(status).expect("a status"),
-        Json(json!({ "code": code })),
-    )
-        .into_response()
+    (StatusCode::from_u16(status).expect("a status"), Json(json!({ "code": code }))).into_response()
 }
 
 /// The stored status and body, marked as a replay.
@@ -86,12 +75,7 @@ fn replayed(row: &Row) -> Response {
         .as_u64()
         .and_then(|status| StatusCode::from_u16(u16::try_from(status).ok()?).ok());
     let body = stored["body"].as_str().unwrap_or_default().to_owned();
-    (
-        status.expect("a status"),
-        [("idempotent-replayed", "true")],
-        body,
-    )
-        .into_response()
+    (status.expect("a status"), [("idempotent-replayed", "true")], body).into_response()
 }
 
 async fn reserve(
@@ -99,12 +83,8 @@ async fn reserve(
     headers: HeaderMap,
     Json(mut body): Json<Value>,
 ) -> Response {
-    let header = |name: &str| {
-        headers
-            .get(name)
-            .and_then(|value| value.to_str().ok())
-            .map(str::to_owned)
-    };
+    let header =
+        |name: &str| headers.get(name).and_then(|value| value.to_str().ok()).map(str::to_owned);
     let tenant = header("authorization")
         .and_then(|value| value.strip_prefix("Bearer token-").map(str::to_owned));
     let Some(tenant) = tenant else {
@@ -133,25 +113,11 @@ async fn reserve(
     let status = if queued { "queued" } else { "reserved" };
     rows.insert(
         (tenant.clone(), key),
-        Row {
-            id: id.clone(),
-            tenant,
-            body,
-            status,
-            finishes: Vec::new(),
-        },
+        Row { id: id.clone(), tenant, body, status, finishes: Vec::new() },
     );
     let answer =
         json!({ "id": id, "fence": 1, "lease_until": "2026-11-29T12:00:00Z", "provider_key": id });
-    (
-        if queued {
-            StatusCode::ACCEPTED
-        } else {
-            StatusCode::CREATED
-        },
-        Json(answer),
-    )
-        .into_response()
+    (if queued { StatusCode::ACCEPTED } else { StatusCode::CREATED }, Json(answer)).into_response()
 }
 
 async fn claim(State(double): State<EngineDouble>, Json(_): Json<Value>) -> Response {

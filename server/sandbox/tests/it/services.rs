@@ -18,13 +18,8 @@ fn config(folder: &Folder, api: &str, sandbox: &str) -> Config {
         .into_iter()
         .map(|tenant| (tenant.to_owned(), format!("token-{tenant}")))
         .collect();
-    let mut config = Config::new(
-        api.to_owned(),
-        sandbox.to_owned(),
-        tokens,
-        7,
-        folder.path().join("services"),
-    );
+    let mut config =
+        Config::new(api.to_owned(), sandbox.to_owned(), tokens, 7, folder.path().join("services"));
     config.every = Duration::from_millis(5);
     config
 }
@@ -43,25 +38,18 @@ async fn every_effect_of_the_traffic_stands_once_in_the_ledger() {
         let both = ["acme", "globex"]
             .iter()
             .all(|tenant| rows.iter().filter(|row| row.tenant == *tenant).count() > 60);
-        let queued_done = rows
-            .iter()
-            .any(|row| row.body["mode"] == "queued" && !row.finishes.is_empty());
+        let queued_done =
+            rows.iter().any(|row| row.body["mode"] == "queued" && !row.finishes.is_empty());
         (both && queued_done).then_some(())
     })
     .await;
     stop.send_replace(true);
-    services
-        .await
-        .expect("no panic")
-        .expect("the services end well");
+    services.await.expect("no panic").expect("the services end well");
     for row in engine.rows() {
         assert!(row.finishes.len() <= 1, "finished once: {row:?}");
         let effects = sandbox.ledger("key", &row.id).await.len();
-        let told = row
-            .finishes
-            .first()
-            .and_then(|finish| finish["outcome"].as_str())
-            .unwrap_or("nothing");
+        let told =
+            row.finishes.first().and_then(|finish| finish["outcome"].as_str()).unwrap_or("nothing");
         match told {
             "done" => assert_eq!(effects, 1, "{row:?}"),
             "rejected" | "not_done" => assert_eq!(effects, 0, "{row:?}"),
@@ -77,27 +65,14 @@ async fn without_an_engine_the_services_wait_and_still_stop() {
     let sandbox = Running::start(&folder).await;
     let (stop, stopped) = watch::channel(false);
     // Port 9 answers nobody.
-    let services = tokio::spawn(run(
-        config(&folder, "http://127.0.0.1:9", &sandbox.url),
-        stopped,
-    ));
+    let services = tokio::spawn(run(config(&folder, "http://127.0.0.1:9", &sandbox.url), stopped));
     tokio::task::yield_now().await;
     assert!(!services.is_finished());
     let begun = Instant::now();
     stop.send_replace(true);
-    services
-        .await
-        .expect("no panic")
-        .expect("the services end well");
+    services.await.expect("no panic").expect("the services end well");
     assert!(begun.elapsed() < STOP_GRACE + Duration::from_secs(1));
-    assert!(
-        sandbox
-            .control
-            .ledger(&[])
-            .await
-            .expect("the ledger")
-            .is_empty()
-    );
+    assert!(sandbox.control.ledger(&[]).await.expect("the ledger").is_empty());
     sandbox.stop().await;
 }
 
@@ -110,15 +85,9 @@ async fn a_restart_goes_on_where_it_stopped() {
     for _ in 0..2 {
         let (stop, stopped) = watch::channel(false);
         let services = tokio::spawn(run(config(&folder, &url, &sandbox.url), stopped));
-        eventually("new work", async || {
-            (engine.rows().len() > lived + 40).then_some(())
-        })
-        .await;
+        eventually("new work", async || (engine.rows().len() > lived + 40).then_some(())).await;
         stop.send_replace(true);
-        services
-            .await
-            .expect("no panic")
-            .expect("the services end well");
+        services.await.expect("no panic").expect("the services end well");
         let repeats = engine.repeats() - repeated;
         assert!(
             repeats < engine.rows().len() / 3,

@@ -37,10 +37,7 @@ fn the_marked_invoice_is_in_every_story() {
             .filter(|episode| episode.job.key == "charge:INV-2026-0042")
             .collect();
         assert_eq!(marked.len(), 1);
-        assert_eq!(
-            (marked[0].tenant, marked[0].job.amount_minor),
-            ("acme", Some(12_900))
-        );
+        assert_eq!((marked[0].tenant, marked[0].job.amount_minor), ("acme", Some(12_900)));
         assert_eq!(marked[0].job.currency.as_deref(), Some("EUR"));
     }
 }
@@ -53,9 +50,7 @@ async fn the_story_plays_in_seconds_and_once() {
     let api = Api::new(&url, tokens()).expect("a client");
 
     let begun = Instant::now();
-    let report = play(&api, &sandbox.control, 7)
-        .await
-        .expect("the story is told");
+    let report = play(&api, &sandbox.control, 7).await.expect("the story is told");
     assert!(begun.elapsed() < Duration::from_secs(15));
     assert!(report.surprises.is_empty(), "{:?}", report.surprises);
     assert_eq!(report.played.len(), plan(7).len());
@@ -68,21 +63,12 @@ async fn the_story_plays_in_seconds_and_once() {
         ("died", 2),
         ("queued", 2),
     ] {
-        assert!(
-            results.get(result).is_some_and(|count| *count >= least),
-            "{result}: {results:?}"
-        );
+        assert!(results.get(result).is_some_and(|count| *count >= least), "{result}: {results:?}");
     }
-    let followups: Vec<_> = report
-        .played
-        .iter()
-        .flat_map(|played| played.performed.followups.clone())
-        .collect();
+    let followups: Vec<_> =
+        report.played.iter().flat_map(|played| played.performed.followups.clone()).collect();
     for word in ["replayed", "key_reused", "operation_in_progress"] {
-        assert!(
-            followups.iter().any(|followup| followup == word),
-            "{word}: {followups:?}"
-        );
+        assert!(followups.iter().any(|followup| followup == word), "{word}: {followups:?}");
     }
 
     // 129.00 EUR are gone from the customer, the service does not know, and the provider will not say.
@@ -94,13 +80,7 @@ async fn the_story_plays_in_seconds_and_once() {
     );
     let row = engine.row("acme", "charge:INV-2026-0042");
     assert_eq!(row.status, "ambiguous");
-    assert_eq!(
-        sandbox
-            .get(&format!("/payments/charges?key={}", row.id))
-            .await
-            .0,
-        501
-    );
+    assert_eq!(sandbox.get(&format!("/payments/charges?key={}", row.id)).await.0, 501);
     assert_eq!(engine.row("acme", "mail:été-2026:rcp-0001").status, "done");
 
     // The slow charge lands after its caller left.
@@ -109,27 +89,11 @@ async fn the_story_plays_in_seconds_and_once() {
     })
     .await;
     // Told again, nothing happens again.
-    let before = sandbox
-        .control
-        .ledger(&[("kind", "charge")])
-        .await
-        .expect("the ledger")
-        .len();
-    let again = play(&api, &sandbox.control, 7)
-        .await
-        .expect("the story is told again");
-    assert!(
-        again.played.len() <= 4,
-        "what died or is queued answers anew: {:?}",
-        again.played
-    );
+    let before = sandbox.control.ledger(&[("kind", "charge")]).await.expect("the ledger").len();
+    let again = play(&api, &sandbox.control, 7).await.expect("the story is told again");
+    assert!(again.played.len() <= 4, "what died or is queued answers anew: {:?}", again.played);
     assert_eq!(
-        sandbox
-            .control
-            .ledger(&[("kind", "charge")])
-            .await
-            .expect("the ledger")
-            .len(),
+        sandbox.control.ledger(&[("kind", "charge")]).await.expect("the ledger").len(),
         before
     );
     sandbox.stop().await;

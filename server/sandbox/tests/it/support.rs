@@ -68,15 +68,7 @@ impl Running {
         }));
         let provider = ProviderClient::new(&url).expect("a client");
         let control = ProviderControl::new(&url).expect("controls");
-        Self {
-            address,
-            provider,
-            control,
-            http: http(),
-            url,
-            stop,
-            task,
-        }
+        Self { address, provider, control, http: http(), url, stop, task }
     }
 
     pub async fn stop(self) {
@@ -89,22 +81,15 @@ impl Running {
     }
 
     pub async fn rule(&self, rule: Rule) {
-        self.control
-            .add(EffectKind::Charge.provider(), rule)
-            .await
-            .expect("the rule is taken");
+        self.control.add(EffectKind::Charge.provider(), rule).await.expect("the rule is taken");
     }
 
     pub async fn rules(&self, modes: &Modes) {
-        self.control
-            .replace(modes)
-            .await
-            .expect("the rules are taken");
+        self.control.replace(modes).await.expect("the rules are taken");
     }
 
     pub async fn charge(&self, key: &str, invoice: &str, amount_minor: i64) -> Call {
-        self.charge_within(key, invoice, amount_minor, DEADLINE)
-            .await
+        self.charge_within(key, invoice, amount_minor, DEADLINE).await
     }
 
     pub async fn charge_within(
@@ -115,30 +100,18 @@ impl Running {
         deadline: Duration,
     ) -> Call {
         self.provider
-            .call(
-                EffectKind::Charge,
-                key,
-                &charge_body(invoice, amount_minor),
-                deadline,
-            )
+            .call(EffectKind::Charge, key, &charge_body(invoice, amount_minor), deadline)
             .await
     }
 
     pub async fn ledger(&self, name: &str, value: &str) -> Vec<Map<String, Value>> {
-        self.control
-            .ledger(&[(name, value)])
-            .await
-            .expect("the ledger answers")
+        self.control.ledger(&[(name, value)]).await.expect("the ledger answers")
     }
 
     /// Status and body of a GET.
     pub async fn get(&self, path: &str) -> (u16, Value) {
-        let response = self
-            .http
-            .get(format!("{}{path}", self.url))
-            .send()
-            .await
-            .expect("an answer");
+        let response =
+            self.http.get(format!("{}{path}", self.url)).send().await.expect("an answer");
         let status = response.status().as_u16();
         (status, response.json().await.expect("JSON"))
     }

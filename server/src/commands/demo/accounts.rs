@@ -23,7 +23,12 @@ struct Account {
     role: Role,
 }
 
-const fn account(email: &'static str, name: &'static str, tenant: &'static str, role: Role) -> Account {
+const fn account(
+    email: &'static str,
+    name: &'static str,
+    tenant: &'static str,
+    role: Role,
+) -> Account {
     Account { email, name, tenant, role }
 }
 
@@ -97,7 +102,11 @@ async fn tokens(admin: &mut Admin, engine: &Engine, kept: &Kept) -> Result<Token
         let old = known.as_ref().and_then(|demo| demo.service_tokens.get(tenant));
         let token = match still_good(engine, old).await? {
             Some(token) => token,
-            None => admin.add_service_token(tenant, &format!("sample services {run}"), &[], None).await?,
+            None => {
+                admin
+                    .add_service_token(tenant, &format!("sample services {run}"), &[], None)
+                    .await?
+            }
         };
         services.insert(tenant.to_owned(), token);
     }
@@ -120,6 +129,10 @@ pub(super) fn print(demo: &Demo, data: &Path) {
     for (name, token) in demo.staff_tokens.iter().chain(&demo.service_tokens) {
         println!("  {name:<22} {token}");
     }
-    println!("\nfake providers: {}   log: {}", demo.sandbox_url, data.join("onceover.log").display());
+    println!(
+        "\nfake providers: {}   log: {}",
+        demo.sandbox_url,
+        data.join("onceover.log").display()
+    );
     println!("Ctrl-C stops all of it; the next start goes on from the data it left.\n");
 }

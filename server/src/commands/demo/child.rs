@@ -24,8 +24,14 @@ pub(super) struct Providers {
 
 impl Providers {
     /// Starts the child and waits until it answers.
-    pub(super) async fn start(data: &Path, seed: u64, webhook: &str, secret: &str) -> Result<Self, Failure> {
-        let program = std::env::current_exe().map_err(|error| Failure::doing("cannot find this program", &error))?;
+    pub(super) async fn start(
+        data: &Path,
+        seed: u64,
+        webhook: &str,
+        secret: &str,
+    ) -> Result<Self, Failure> {
+        let program = std::env::current_exe()
+            .map_err(|error| Failure::doing("cannot find this program", &error))?;
         let mut child = Command::new(program)
             .args(["sandbox", "--with-parent", "--webhook", webhook])
             .args(["--seed", &seed.to_string()])
@@ -48,8 +54,12 @@ impl Providers {
         };
         let line = match timeout(START_LIMIT, ready).await {
             Ok(Ok(line)) => line,
-            Ok(Err(error)) => return Err(Failure::doing("the fake providers do not answer", &error)),
-            Err(_) => return Err(Failure::new("the fake providers did not start within 30 seconds")),
+            Ok(Err(error)) => {
+                return Err(Failure::doing("the fake providers do not answer", &error));
+            }
+            Err(_) => {
+                return Err(Failure::new("the fake providers did not start within 30 seconds"));
+            }
         };
         match line.as_deref().and_then(|line| line.strip_prefix("sandbox ready: ")) {
             Some(url) => Ok(Self { child, input, url: url.to_owned() }),

@@ -27,7 +27,9 @@ pub(super) async fn opens(addr: SocketAddr) -> Result<(), Failure> {
 
 async fn ask(addr: SocketAddr) -> io::Result<String> {
     let mut stream = TcpStream::connect(addr).await?;
-    let request = format!("GET /sign-in HTTP/1.1\r\nHost: {addr}\r\nAccept: text/html\r\nConnection: close\r\n\r\n");
+    let request = format!(
+        "GET /sign-in HTTP/1.1\r\nHost: {addr}\r\nAccept: text/html\r\nConnection: close\r\n\r\n"
+    );
     stream.write_all(request.as_bytes()).await?;
     let mut answer = Vec::new();
     stream.read_to_end(&mut answer).await?;

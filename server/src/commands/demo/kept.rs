@@ -105,7 +105,10 @@ fn secret() -> String {
 
 fn read<T: DeserializeOwned>(path: &Path) -> Result<Option<T>, Failure> {
     let fault = |error: &(dyn std::error::Error + 'static)| {
-        Failure::doing(&format!("cannot read {}; remove the folder to begin anew", path.display()), error)
+        Failure::doing(
+            &format!("cannot read {}; remove the folder to begin anew", path.display()),
+            error,
+        )
     };
     match fs::read(path) {
         Ok(text) => serde_json::from_slice(&text).map(Some).map_err(|error| fault(&error)),
@@ -119,7 +122,8 @@ fn write<T: Serialize>(path: &Path, value: &T) -> Result<(), Failure> {
     let beside = path.with_extension("new");
     let written = || -> io::Result<()> {
         let _ = fs::remove_file(&beside);
-        let mut file = fs::OpenOptions::new().write(true).create_new(true).mode(0o600).open(&beside)?;
+        let mut file =
+            fs::OpenOptions::new().write(true).create_new(true).mode(0o600).open(&beside)?;
         file.write_all(&serde_json::to_vec_pretty(value)?)?;
         file.write_all(b"\n")?;
         file.sync_all()?;

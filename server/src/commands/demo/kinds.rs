@@ -26,7 +26,10 @@ const fn endpoint(kind: EffectKind) -> &'static str {
 pub(super) fn endpoints(url: &str) -> Vec<ProviderEndpoint> {
     EffectKind::ALL
         .into_iter()
-        .map(|kind| ProviderEndpoint { name: endpoint(kind).to_owned(), url: format!("{url}{}", kind.path()) })
+        .map(|kind| ProviderEndpoint {
+            name: endpoint(kind).to_owned(),
+            url: format!("{url}{}", kind.path()),
+        })
         .collect()
 }
 

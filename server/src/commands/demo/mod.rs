@@ -7,8 +7,8 @@
 mod accounts;
 mod child;
 mod first_page;
-mod kinds;
 mod kept;
+mod kinds;
 
 use std::time::Duration;
 
@@ -37,13 +37,15 @@ const TRAFFIC_EVERY: Duration = Duration::from_secs(5);
 /// # Errors
 /// [`Failure`] where the address is taken, or a part does not start.
 pub fn run(config: &Config) -> Result<(), Failure> {
-    std::fs::create_dir_all(&config.data)
-        .map_err(|error| Failure::doing(&format!("cannot make {}", config.data.display()), &error))?;
+    std::fs::create_dir_all(&config.data).map_err(|error| {
+        Failure::doing(&format!("cannot make {}", config.data.display()), &error)
+    })?;
     let log = config.data.join("onceover.log");
     telemetry::start_in_file(&config.log, &log)
         .map_err(|error| Failure::doing(&format!("cannot write {}", log.display()), &error))?;
     // Before anything is started: a taken port should cost nothing.
-    let listener = std::net::TcpListener::bind(config.addr).map_err(|error| serve::not_bound(config.addr, &error))?;
+    let listener = std::net::TcpListener::bind(config.addr)
+        .map_err(|error| serve::not_bound(config.addr, &error))?;
 
     let mut config = config.clone();
     let cluster = match config.database_url {
@@ -69,18 +71,25 @@ fn private_database(config: &mut Config) -> Result<Cluster, Failure> {
 
 /// Everything that runs while the database does.
 async fn on(mut config: Config, listener: std::net::TcpListener) -> Result<(), Failure> {
-    let mut stop = shutdown::on_signal().map_err(|error| Failure::doing("cannot listen for signals", &error))?;
+    let mut stop = shutdown::on_signal()
+        .map_err(|error| Failure::doing("cannot listen for signals", &error))?;
     let listener = from_std(listener)?;
     let bound = listener.local_addr().map_err(|error| Failure::doing("cannot listen", &error))?;
     let url = config.public_url(bound);
 
     let mut kept = Kept::open(&config.data)?;
     let password = config.demo_password.clone().unwrap_or_else(|| kept.password());
-    config.search_secret = Some(config.search_secret.take().unwrap_or_else(|| kept.search_secret()));
+    config.search_secret =
+        Some(config.search_secret.take().unwrap_or_else(|| kept.search_secret()));
     let webhook_secret = kept.webhook_secret();
     let webhook = format!("{url}/api/v1/webhooks/{}/{}", story::MARKED_TENANT, kinds::PAYMENTS);
-    let providers =
-        Providers::start(&config.data.join("sandbox"), config.demo_seed, &webhook, webhook_secret.expose()).await?;
+    let providers = Providers::start(
+        &config.data.join("sandbox"),
+        config.demo_seed,
+        &webhook,
+        webhook_secret.expose(),
+    )
+    .await?;
     config.providers = kinds::endpoints(providers.url());
     config.webhook_secrets = vec![(kinds::PAYMENTS.to_owned(), webhook_secret)];
 
@@ -163,7 +172,8 @@ async fn tell_story(config: &Config, demo: &kept::Demo, kept: &mut Kept) -> Resu
     }
     let api = Api::new(&demo.url, demo.service_tokens.clone()).map_err(|error| chain(&error))?;
     let control = ProviderControl::new(&demo.sandbox_url).map_err(|error| chain(&error))?;
-    let report = story::play(&api, &control, config.demo_seed).await.map_err(|error| chain(&error))?;
+    let report =
+        story::play(&api, &control, config.demo_seed).await.map_err(|error| chain(&error))?;
     for surprise in &report.surprises {
         tracing::warn!(surprise, "the story went otherwise than planned");
     }

@@ -48,7 +48,11 @@ async fn a_provider_that_did_something_else_is_no_success() {
 async fn a_rejection_is_final_and_a_throttled_call_is_tried_again() {
     let scene = Scene::open(true).await;
     scene.mode(Effect::Charge, Mode::Reject { code: "card_declined".into() }).await;
-    scene.providers.add(sandbox::Provider::Mail, sandbox::providers::Rule::once(Mode::Throttle)).await.unwrap();
+    scene
+        .providers
+        .add(sandbox::Provider::Mail, sandbox::providers::Rule::once(Mode::Throttle))
+        .await
+        .unwrap();
     let _worker = scene.worker("w-1");
     let rejected = scene.queue(Effect::Charge, "k").await;
     let throttled = scene.queue(Effect::Mail, "k").await;

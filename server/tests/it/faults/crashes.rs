@@ -61,7 +61,11 @@ async fn killed_after_the_effect_with_no_lookup_a_person_confirms_once_and_it_ha
         let page = scene.engine.operation(&scene.operator, id).await.unwrap();
         assert_eq!(page.verdict.safety, Safety::NeedsPerson);
         assert!(page.verdict.sentence.contains("no lookup"), "{}", page.verdict.sentence);
-        assert!(page.verdict.grounds.iter().any(|ground| ground.contains("lease ran out")), "{:?}", page.verdict);
+        assert!(
+            page.verdict.grounds.iter().any(|ground| ground.contains("lease ran out")),
+            "{:?}",
+            page.verdict
+        );
         assert!(matches!(
             scene.engine.reserve(&scene.service, effect.request("k-1")).await.unwrap(),
             Admission::OutcomeUnknown { .. }
@@ -79,7 +83,12 @@ async fn killed_after_the_effect_with_no_lookup_a_person_confirms_once_and_it_ha
         assert_eq!(scene.status(id).await, "succeeded");
         assert_eq!(scene.effects(id).await, 1, "{effect:?}");
         let other = happened(id, page.row.version, "ch_other");
-        let told = scene.engine.act(&scene.operator, other).await.expect_err("decided otherwise").refusal();
+        let told = scene
+            .engine
+            .act(&scene.operator, other)
+            .await
+            .expect_err("decided otherwise")
+            .refusal();
         assert_eq!((told.code, told.receipt), (Code::DecidedOtherwise, Some(first.receipt.id)));
     }
 }

@@ -27,7 +27,10 @@ async fn a_paused_worker_changes_nothing_and_its_answer_is_shown_as_evidence() {
     let page = scene.engine.operation(&scene.operator, id).await.unwrap();
     let evidence = &page.evidence[0];
     assert_eq!((evidence.source.as_str(), evidence.says.as_str()), ("worker", "done"));
-    assert!(evidence.fence.is_some_and(|fence| fence < page.row.lease.fence), "it carried the fence it had lost");
+    assert!(
+        evidence.fence.is_some_and(|fence| fence < page.row.lease.fence),
+        "it carried the fence it had lost"
+    );
     assert_eq!(page.row.status, Status::Unknown, "an old owner's word is no proof");
     assert!(page.row.version > before.row.version, "a page shown before is stale now");
     assert!(page.timeline.iter().any(|item| item.rule == "O24"));

@@ -28,7 +28,11 @@ impl Process {
             .unwrap();
         let mut line = String::new();
         BufReader::new(child.stdout.take().unwrap()).read_line(&mut line).unwrap();
-        let told = line.trim().strip_prefix(ready).unwrap_or_else(|| panic!("{arguments:?} said {line:?}")).to_owned();
+        let told = line
+            .trim()
+            .strip_prefix(ready)
+            .unwrap_or_else(|| panic!("{arguments:?} said {line:?}"))
+            .to_owned();
         (Self { child }, told)
     }
 

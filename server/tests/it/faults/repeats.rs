@@ -22,7 +22,9 @@ async fn delivered_twice_and_fifty_times_at_once_it_happens_once() {
             let mut ids = Vec::new();
             for call in calls.collect::<Vec<_>>() {
                 ids.push(match call.await.unwrap() {
-                    Admission::Queued { id } | Admission::InProgress { id, .. } | Admission::Replayed { id, .. } => id,
+                    Admission::Queued { id }
+                    | Admission::InProgress { id, .. }
+                    | Admission::Replayed { id, .. } => id,
                     other => panic!("{other:?}"),
                 });
             }

@@ -50,7 +50,9 @@ impl Effect {
     /// A request whose business subject is named for the key.
     pub fn request(self, key: &str) -> Reserve {
         let payload = match self {
-            Self::Charge => format!(r#"{{"invoice_id":"{key}","amount_minor":12900,"currency":"EUR"}}"#),
+            Self::Charge => {
+                format!(r#"{{"invoice_id":"{key}","amount_minor":12900,"currency":"EUR"}}"#)
+            }
             Self::Mail => format!(r#"{{"campaign_id":"spring","recipient_id":"{key}"}}"#),
         };
         Reserve {
@@ -115,12 +117,17 @@ impl Scene {
         for effect in Effect::BOTH {
             admin.put_kind(tenant, &policy(effect, lookup)).await.unwrap();
         }
-        let ledgers = std::env::temp_dir().join(format!("onceover-faults-{}", hex::encode(rand::random::<[u8; 6]>())));
+        let ledgers = std::env::temp_dir()
+            .join(format!("onceover-faults-{}", hex::encode(rand::random::<[u8; 6]>())));
         let folder = ledgers.to_str().unwrap();
-        let (sandbox, url) = Process::start(&["sandbox", "--with-parent", "--data", folder], &[], "sandbox ready: ");
+        let (sandbox, url) =
+            Process::start(&["sandbox", "--with-parent", "--data", folder], &[], "sandbox ready: ");
         let endpoints: Vec<_> = EffectKind::ALL
             .into_iter()
-            .map(|kind| ProviderEndpoint { name: kind.name().into(), url: format!("{url}{}", kind.path()) })
+            .map(|kind| ProviderEndpoint {
+                name: kind.name().into(),
+                url: format!("{url}{}", kind.path()),
+            })
             .collect();
         let listed = endpoints.iter().map(|endpoint| format!("{}={}", endpoint.name, endpoint.url));
         let listed = listed.collect::<Vec<_>>().join(",");
@@ -136,13 +143,24 @@ impl Scene {
         .await
         .unwrap();
         let token = admin.add_service_token("acme", "billing", &[], None).await.unwrap();
-        let Some(Caller::Service(service)) = engine.caller_by_bearer(&token, "r").await.unwrap() else { panic!() };
+        let Some(Caller::Service(service)) = engine.caller_by_bearer(&token, "r").await.unwrap()
+        else {
+            panic!()
+        };
         let email = "operator@acme.test";
-        let new =
-            NewStaff { email, name: "Olga", password_hash: "none", tenant_slug: "acme", role: Role::Operator };
+        let new = NewStaff {
+            email,
+            name: "Olga",
+            password_hash: "none",
+            tenant_slug: "acme",
+            role: Role::Operator,
+        };
         admin.add_staff(&new).await.unwrap();
         let token = admin.add_staff_token(email, "acme", "olga", None).await.unwrap();
-        let Some(Caller::Staff(operator)) = engine.caller_by_bearer(&token, "r").await.unwrap() else { panic!() };
+        let Some(Caller::Staff(operator)) = engine.caller_by_bearer(&token, "r").await.unwrap()
+        else {
+            panic!()
+        };
         Self {
             providers: ProviderControl::new(&url).unwrap(),
             database,
@@ -188,7 +206,8 @@ impl Scene {
     }
 
     pub async fn until_applied(&self, id: OperationId) {
-        eventually("the provider did the effect", LIMIT, async || self.effects(id).await == 1).await;
+        eventually("the provider did the effect", LIMIT, async || self.effects(id).await == 1)
+            .await;
     }
 
     pub async fn until_status(&self, id: OperationId, status: &str) {

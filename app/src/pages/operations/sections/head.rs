@@ -1,6 +1,7 @@
 //! An operation's header: where it stands, its key, the one sensible action and the others.
 
 use domain::{
+    action::Verb,
     problem::Code,
     view::{ActionOffer, OperationDetail},
 };
@@ -117,12 +118,14 @@ fn why_not(detail: &OperationDetail, offer: &ActionOffer) -> Option<String> {
         return Some(format!("Your role lacks the right to {}.", missing.label()));
     }
     match offer.refusal? {
-        Code::LeaseFresh => Some(match detail.row.lease.beat_at {
-            Some(beat) => {
-                format!("The worker still beats: last {}.", text::ago(beat, detail.as_of))
-            }
-            None => Code::LeaseFresh.title().to_owned(),
-        }),
+        Code::NotAllowedInState if offer.verb == Verb::Release => {
+            Some(match detail.row.lease.beat_at {
+                Some(beat) => {
+                    format!("The worker still beats: last {}.", text::ago(beat, detail.as_of))
+                }
+                None => "Nobody holds it.".to_owned(),
+            })
+        }
         Code::TooEarly | Code::SecondPersonRequired | Code::ApprovalPending => None,
         code => Some(code.title().to_owned()),
     }

@@ -1,0 +1,113 @@
+// Every page, in light and dark and at three widths: axe finds nothing, the console is quiet, and a
+// picture of it is kept.
+import AxeBuilder from '@axe-core/playwright'
+import type { Page } from '@playwright/test'
+import { effectOf, unknownPayment } from './demo'
+import { alive, expect, signIn, test } from './fixtures'
+
+const widths = [
+  ['wide', 1440, 900],
+  ['middle', 900, 800],
+  ['narrow', 320, 700],
+] as const
+
+async function look(page: Page, name: string) {
+  for (const theme of ['light', 'dark'] as const) {
+    await page.emulateMedia({ colorScheme: theme })
+    for (const [width, x, y] of widths) {
+      await page.setViewportSize({ width: x, height: y })
+      const overflow = await page.evaluate(() => document.documentElement.scrollWidth - window.innerWidth)
+      expect(overflow, `${name} ${theme} ${width}: nothing runs past the edge`).toBeLessThanOrEqual(0)
+      await page.screenshot({ path: `artefacts/shots/${name}-${theme}-${width}.png`, fullPage: true })
+    }
+    await page.setViewportSize({ width: 1440, height: 900 })
+    const { violations } = await new AxeBuilder({ page }).analyze()
+    const found = violations.map(({ id, nodes }) => `${id}: ${nodes.map((node) => node.html).join(' | ')}`)
+    expect(found, `${name} ${theme}: axe finds nothing`).toEqual([])
+  }
+}
+
+test('sign-in', async ({ page }) => {
+  await page.goto('/sign-in')
+  await alive(page)
+  await look(page, 'sign-in')
+})
+
+test('the first page shows what needs a person, without a click', async ({ page }) => {
+  await signIn(page, 'operator@acme.test')
+  for (const queue of ['Unknown outcomes', 'Stuck leases', 'Payload conflicts']) {
+    await expect(page.getByText(queue).first()).toBeVisible()
+  }
+  await alive(page)
+  await look(page, 'attention')
+})
+
+test('lists', async ({ page }) => {
+  await signIn(page, 'viewer@acme.test', '/operations')
+  await alive(page)
+  await look(page, 'operations')
+  await page.goto('/operations?status=unknown&needs_manual=true')
+  await alive(page)
+  await look(page, 'operations-filtered')
+  await page.goto('/operations?q=no+such+thing')
+  await alive(page)
+  await look(page, 'operations-empty')
+})
+
+test('an operation, its forms and its receipt', async ({ page, request }) => {
+  test.setTimeout(120_000)
+  const payment = await unknownPayment(request, 'look')
+  await signIn(page, 'operator@acme.test', `/operations/${payment.id}`)
+  await alive(page)
+  await look(page, 'operation-unknown')
+  for (const verb of ['confirm', 'reconcile']) {
+    await page.goto(`/operations/${payment.id}/${verb}`)
+    await alive(page)
+    await look(page, `form-${verb}`)
+  }
+  await page.goto(`/operations/${payment.id}/confirm`)
+  await alive(page)
+  const effect = await effectOf(request, payment.invoice)
+  await page.locator('input[name=outcome][value=happened]').check()
+  await page.locator('input[name=external_reference]').fill(effect.id)
+  await page.locator('input[name=reason]').fill('Seen in the provider’s list.')
+  await page.getByRole('button', { name: /^Confirm/ }).click()
+  await expect(page).toHaveURL(/\/receipts\//)
+  await alive(page)
+  await look(page, 'receipt')
+  await page.goto(`/operations/${payment.id}`)
+  await alive(page)
+  await look(page, 'operation-succeeded')
+})
+
+test('a payload conflict, field by field', async ({ page }) => {
+  await signIn(page, 'operator@acme.test', '/operations?conflict=true')
+  await page.locator('main a[href^="/operations/"]').first().click()
+  await expect(page).toHaveURL(/\/operations\/[0-9a-f-]{36}/)
+  await alive(page)
+  await look(page, 'operation-conflict')
+})
+
+test('who I am', async ({ page }) => {
+  await signIn(page, 'auditor@acme.test', '/me')
+  await alive(page)
+  await look(page, 'me')
+})
+
+test.describe('what is not there', () => {
+  test.use({ tolerated: [/status of 404/] })
+
+  test('an unknown id and another tenant’s are the same page', async ({ page, request }) => {
+    const payment = await unknownPayment(request, 'foreign')
+    await signIn(page, 'operator@globex.test')
+    const texts = []
+    for (const id of [payment.id, '01a2287c-c88e-7848-88ac-9331cc799376']) {
+      const answer = await page.goto(`/operations/${id}`)
+      expect(answer?.status()).toBe(404)
+      texts.push((await page.locator('main').innerText()).replaceAll(id, ''))
+    }
+    expect(texts[0]).toBe(texts[1])
+    await alive(page)
+    await look(page, 'not-found')
+  })
+})
