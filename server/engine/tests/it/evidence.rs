@@ -19,12 +19,12 @@ async fn now(fixture: &Fixture) -> i64 {
     fixture.count("select extract(epoch from onceover_now())::bigint").await
 }
 
-async fn webhook(fixture: &Fixture, body: &str) -> WebhookTaken {
+pub async fn webhook(fixture: &Fixture, body: &str) -> WebhookTaken {
     let signature = signed("a secret of the tests", now(fixture).await, body);
     fixture.engine.provider_webhook("acme", "payments", &signature, body.as_bytes()).await.unwrap()
 }
 
-fn done(event: &str, key: &str, reference: &str, amount: i64) -> String {
+pub fn done(event: &str, key: &str, reference: &str, amount: i64) -> String {
     format!(
         r#"{{"id":"{event}","type":"charge.succeeded","provider_key":"{key}","reference":"{reference}","amount_minor":{amount},"currency":"EUR","invoice_id":"INV-1"}}"#
     )

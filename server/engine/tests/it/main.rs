@@ -14,6 +14,7 @@ mod life;
 mod lists;
 mod moves;
 mod plans;
+mod races;
 mod reserve;
 mod tenants;
 mod words;
