@@ -7,6 +7,7 @@ mod expire;
 mod finish;
 mod guards;
 mod hold;
+mod late;
 mod moves;
 mod payload;
 mod reserve;
@@ -18,9 +19,10 @@ pub use hold::{Beat, Started};
 pub use reserve::{Admission, Reserve};
 
 pub(crate) use claim::claim_for;
-pub(crate) use finish::{Said, finish_in, keep_evidence};
+pub(crate) use finish::finish_in;
 pub(crate) use guards::differs;
 pub(crate) use hold::start_in;
+pub(crate) use late::{Said, keep_evidence};
 pub(crate) use moves::{Moves, jittered_backoff_ms};
 pub(crate) use payload::{bounded, hashed_term, masked};
 

@@ -29,7 +29,10 @@ async fn of_staff_webhook_and_reconciler_one_settles_it() {
             }
             Err(error) => {
                 let refusal = error.refusal();
-                assert!(matches!(refusal.code, Code::Stale | Code::NotAllowedInState), "{refusal:?}");
+                assert!(
+                    matches!(refusal.code, Code::Stale | Code::NotAllowedInState),
+                    "{refusal:?}"
+                );
                 assert_eq!(told, engine::WebhookTaken::Proved);
                 by_proof += 1;
             }

@@ -1,0 +1,91 @@
+//! What came of a decision: its receipt, or why it was refused.
+
+use chrono::{DateTime, Utc};
+use serde::{Deserialize, Serialize};
+
+use crate::{
+    access::Permission, action::Outcome, action::Verb, ids::OperationId, money::Money,
+    operation::Status, problem::Code,
+};
+
+/// A receipt: one decision, carried out once.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Receipt {
+    /// The console operation that recorded it.
+    pub id: OperationId,
+    /// The key it was taken under (D41).
+    pub action_key: String,
+    /// What was done.
+    pub verb: Verb,
+    /// To which operation.
+    pub target: OperationId,
+    /// The target's kind.
+    pub target_operation: String,
+    /// The target's key.
+    pub target_key: String,
+    /// The outcome that was confirmed.
+    pub outcome: Option<Outcome>,
+    /// The provider's reference.
+    pub external_reference: Option<String>,
+    /// The amount at stake.
+    pub amount: Option<Money>,
+    /// Who decided.
+    pub actor: String,
+    /// The person's email.
+    pub actor_email: String,
+    /// When.
+    pub at: DateTime<Utc>,
+    /// Why.
+    pub reason: String,
+    /// Text or link given as evidence.
+    pub evidence: Option<String>,
+    /// State and version before.
+    pub before: ReceiptState,
+    /// State and version after.
+    pub after: ReceiptState,
+    /// What followed, a sentence each.
+    pub followed: Vec<String>,
+    /// Others who sent the same decision later.
+    pub also_decided_by: Vec<AlsoDecided>,
+}
+
+/// A state on a receipt.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ReceiptState {
+    /// Where it stood.
+    pub status: Status,
+    /// At which version.
+    pub version: i64,
+    /// Whether a person was needed.
+    pub needs_manual: bool,
+}
+
+/// Somebody who sent a decision that had been taken already.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct AlsoDecided {
+    /// Who.
+    pub actor: String,
+    /// When.
+    pub at: DateTime<Utc>,
+    /// Their reason.
+    pub reason: String,
+}
+
+/// A refusal in full, as the console and the JSON API explain it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Refusal {
+    /// Which.
+    pub code: Code,
+    /// The field that does not fit.
+    pub field: Option<String>,
+    /// A sentence about this case, made from facts alone.
+    pub detail: Option<String>,
+    /// The right that is missing.
+    pub missing: Option<Permission>,
+    /// What the record looks like now.
+    pub current: Option<ReceiptState>,
+    /// The decision that stands instead.
+    pub receipt: Option<OperationId>,
+    /// From when it would be allowed, or when to try again.
+    pub at: Option<DateTime<Utc>>,
+}
