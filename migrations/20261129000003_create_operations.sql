@@ -145,7 +145,8 @@ create index operations_need_person on operations (tenant_id, unknown_since) whe
 create index operations_need_person_by_age on operations (tenant_id, id) where needs_manual;
 -- Sweeps, over all tenants.
 create index operations_claimable on operations (tenant_id, operation, id) where status = 'reserved';
-create index operations_to_retry on operations (next_at) where status = 'failed_retryable';
+create index operations_to_retry on operations (tenant_id, operation, next_at)
+  where status = 'failed_retryable';
 create index operations_to_reconcile on operations (next_reconcile_at)
   where status = 'unknown' and not needs_manual;
 create index operations_to_expire on operations (expires_at)
@@ -203,7 +204,8 @@ $$;
 
 -- After, not before: an insert that gives way to a rival (on conflict do nothing) fires the
 -- trigger before it knows.
-create function operations_tell_insert() returns trigger language plpgsql as $$
+create function operations_tell_insert() returns trigger
+  language plpgsql security definer set search_path = public, pg_temp as $$
 begin
   insert into operation_events
     (tenant_id, operation_id, move, from_status, to_status, version, fence, attempt, actor_kind, actor, detail)
@@ -214,7 +216,9 @@ begin
 end
 $$;
 
-create function operations_check_move() returns trigger language plpgsql as $$
+-- Runs as its owner: nobody else may write the timeline.
+create function operations_check_move() returns trigger
+  language plpgsql security definer set search_path = public, pg_temp as $$
 declare
   rule operation_moves;
   t timestamptz := onceover_now();
@@ -250,7 +254,13 @@ begin
      (old.tenant_id, old.id, old.operation, old.key, old.hash, old.hash_version, old.created_at, old.created_by)
      or (new.amount_minor, new.currency) is distinct from (old.amount_minor, old.currency)
      or (new.move <> 'O27' and new.payload is distinct from old.payload)
-     or (old.completed_at is not null and new.external_reference is distinct from old.external_reference) then
+     -- Final is final: how it ended, its reference and the answer that is replayed stay (I7, I17).
+     or (old.completed_at is not null and (
+       (new.external_reference, new.completed_at, new.ended_by, new.failure_code)
+         is distinct from (old.external_reference, old.completed_at, old.ended_by, old.failure_code)
+       or (new.move <> 'O27' and (new.response_status, new.response_type, new.response_body, new.response_cut)
+         is distinct from (old.response_status, old.response_type, old.response_body, old.response_cut))
+       or (new.move = 'O27' and (new.response_body is not null or new.payload is not null)))) then
     raise exception 'move % changes what an operation is about', new.move
       using errcode = 'check_violation', constraint = 'operation_moves';
   end if;

@@ -43,10 +43,14 @@ create table evidence (
   amount_minor bigint,
   currency text,
   fence bigint,
-  -- The provider's own id of the message, so that a repeated webhook is one piece of evidence.
+  -- The provider's own id of the message, or what a former holder said under which fence: the same
+  -- words again are one piece of evidence.
   provider_event text collate "C",
   -- A person's words or link, or what the provider said; null once expired.
   text text check (char_length(text) <= 20000),
+  -- A signed message of the operation's own provider that names the same amount, currency and
+  -- target: proof as soon as the status is unknown (O16).
+  proves boolean not null default false,
   actor_kind text not null,
   actor text not null,
   at timestamptz not null default onceover_now(),

@@ -38,7 +38,8 @@ grant select on tokens to onceover_app;
 
 grant select, insert, update on operations to onceover_app, onceover_engine;
 grant select, insert, update, delete on leases to onceover_app, onceover_engine;
-grant select, insert on operation_events to onceover_app, onceover_engine;
+-- The timeline is written by the trigger alone.
+grant select on operation_events to onceover_app, onceover_engine;
 grant select, insert, update on payload_conflicts to onceover_engine;
 grant select on payload_conflicts to onceover_app;
 grant select, insert, delete on operation_terms to onceover_engine;

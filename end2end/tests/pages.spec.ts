@@ -38,6 +38,11 @@ test('the first page shows what needs a person, without a click', async ({ page 
   for (const queue of ['Unknown outcomes', 'Stuck leases', 'Payload conflicts']) {
     await expect(page.getByText(queue).first()).toBeVisible()
   }
+  for (const cause of ['unknown_outcome', 'stuck_lease', 'payload_conflict']) {
+    await page.goto(`/?cause=${cause}`)
+    await expect(page.locator('main a[href^="/operations/"]').first(), `${cause} is there`).toBeVisible()
+  }
+  await page.goto('/')
   await alive(page)
   await look(page, 'attention')
 })

@@ -176,12 +176,18 @@ pub fn render(
     Response::from_parts(head, Body::from(text))
 }
 
+/// A detail that begins with a field's name and ends without a stop, as a sentence beside others.
+fn as_sentence(detail: &str) -> String {
+    let stop = if detail.ends_with(['.', '!', '?']) { "" } else { "." };
+    format!("{detail}{stop}")
+}
+
 fn problem(refused: &Particulars, request_id: &str) -> Value {
     let refusal = &refused.refusal;
     let code = refusal.code;
     let detail = refusal.detail.as_deref().map_or_else(
         || code.advice().to_owned(),
-        |sentence| format!("{sentence} {}", code.advice()),
+        |sentence| format!("{} {}", as_sentence(sentence), code.advice()),
     );
     let mut members = refused.more.clone();
     for (name, value) in [

@@ -59,6 +59,8 @@ pub struct Facts<'a> {
     pub external_reference: Option<&'a str>,
     /// Questions that reconciliation has asked so far.
     pub reconcile_tries: i32,
+    /// Whether *it did not happen* ever rested on a person's word or a kind's statement (O22, O34).
+    pub guessed: bool,
 }
 
 /// A verdict: a sentence a person would say, and why.
@@ -80,35 +82,35 @@ pub fn verdict(facts: &Facts<'_>) -> Verdict {
 }
 
 fn judge(facts: &Facts<'_>) -> (Safety, String) {
+    if facts.open_incident && facts.status.is_final() {
+        return (
+            Safety::NeedsPerson,
+            "Disputed: an incident about the recorded outcome is open. Do not repeat it before that is settled.".into(),
+        );
+    }
     if facts.tombstoned {
-        let outcome =
-            if facts.status == Status::Succeeded { "It happened" } else { "It did not happen" };
+        let outcome = match (facts.status, facts.guessed) {
+            (Status::Succeeded, _) => "It happened",
+            (_, true) => "It ended without proof that it happened",
+            (_, false) => "It did not happen",
+        };
         return (
             Safety::Final,
             format!("{outcome}, long ago. The contents have expired; the key stays closed."),
         );
     }
-    if facts.open_incident && facts.status.is_final() {
-        return (
-            Safety::NeedsPerson,
-            "Disputed: evidence contradicts the recorded outcome. Do not repeat it before the incident is settled.".into(),
-        );
-    }
     match facts.status {
-        Status::Reserved => match facts.lease {
-            LeaseState::Live => (Safety::Wait, "Wait: a worker holds it and has not begun the call.".into()),
-            LeaseState::Stale => (
-                Safety::SafeToRetry,
-                "Safe: the worker is gone, and the call had not begun. The next worker takes it.".into(),
-            ),
-            LeaseState::None => (Safety::Wait, "Wait: it is queued, and no call has begun.".into()),
-        },
+        Status::Reserved => reserved(facts),
         Status::Executing if facts.lease == LeaseState::Live => {
             (Safety::Wait, "Wait: a worker is calling the provider now.".into())
         }
         Status::Executing => (
             Safety::NeedsPerson,
             "Not safe to retry: the worker stopped beating while the call may have reached the provider.".into(),
+        ),
+        Status::FailedRetryable if facts.guessed => (
+            Safety::SafeToRetry,
+            "It will be tried again under the same provider key. That it did not happen before rests on a person's word or the kind's statement, not on proof.".into(),
         ),
         Status::FailedRetryable => (
             Safety::SafeToRetry,
@@ -117,6 +119,25 @@ fn judge(facts: &Facts<'_>) -> (Safety, String) {
         Status::FailedTerminal => (Safety::Final, ended_without(facts)),
         Status::Succeeded => (Safety::Final, ended_with(facts)),
         Status::Unknown => unknown(facts),
+    }
+}
+
+fn reserved(facts: &Facts<'_>) -> (Safety, String) {
+    // An earlier attempt may have called; this one has not.
+    let call = if facts.attempt > 0 { "the next call" } else { "the call" };
+    match facts.lease {
+        LeaseState::Live => {
+            (Safety::Wait, format!("Wait: a worker holds it and has not begun {call}."))
+        }
+        LeaseState::Stale => (
+            Safety::SafeToRetry,
+            format!(
+                "Safe: the worker is gone, and {call} had not begun. The next worker or a repeat takes it."
+            ),
+        ),
+        LeaseState::None => {
+            (Safety::Wait, format!("Wait: nobody holds it, and {call} has not begun."))
+        }
     }
 }
 
@@ -163,20 +184,20 @@ fn ended_with(facts: &Facts<'_>) -> String {
 }
 
 fn ended_without(facts: &Facts<'_>) -> String {
-    match facts.ended_by {
-        Some(Event::Rejected | Event::ProofRejected) => {
-            "It did not happen: the provider rejected it for good.".into()
-        }
+    let ended = match facts.ended_by {
+        Some(Event::Rejected | Event::ProofRejected) => "the provider rejected it for good",
         Some(Event::ConfirmStop) => {
-            "A person confirmed that it did not happen; it will not be tried again.".into()
+            return "A person confirmed that it did not happen; it will not be tried again.".into();
         }
-        Some(Event::Cancel) => "It did not happen: it was cancelled before the call began.".into(),
-        Some(Event::ClaimBound) => {
-            "It did not happen: workers kept dying before the call began, so it was given up."
-                .into()
-        }
-        Some(Event::GiveUp) => "It did not happen, and it was given up.".into(),
-        _ => "It did not happen: the provider took nothing, and no attempt is left.".into(),
+        Some(Event::Cancel) => "it was cancelled before the call began",
+        Some(Event::ClaimBound) => "workers kept dying before the call began, so it was given up",
+        Some(Event::GiveUp) => "it was given up",
+        _ => "the provider took nothing, and no attempt is left",
+    };
+    if facts.guessed {
+        format!("It ended: {ended}. An earlier call was taken as not done without proof.")
+    } else {
+        format!("It did not happen: {ended}.")
     }
 }
 
@@ -214,7 +235,7 @@ fn grounds(facts: &Facts<'_>) -> Vec<String> {
             }
         }
         grounds.push(if facts.irreversible {
-            "A repeat would do the effect a second time.".into()
+            "A repeat could do the effect a second time.".into()
         } else {
             "The kind states that a repeat does no harm.".into()
         });
@@ -257,6 +278,7 @@ mod tests {
             open_incident: false,
             external_reference: None,
             reconcile_tries: 0,
+            guessed: false,
         }
     }
 
@@ -298,5 +320,22 @@ mod tests {
             assert_eq!(disputed.safety, Safety::NeedsPerson);
             assert!(disputed.sentence.starts_with("Disputed"));
         }
+    }
+
+    #[test]
+    fn a_guess_is_never_told_as_proof() {
+        for status in [Status::FailedRetryable, Status::FailedTerminal] {
+            for tombstoned in [false, true] {
+                let told = verdict(&Facts { guessed: true, tombstoned, ..facts(status) });
+                assert!(!told.sentence.contains("It did not happen"), "{}", told.sentence);
+                assert!(!told.sentence.contains("the effect did not happen"), "{}", told.sentence);
+            }
+        }
+        let disputed = verdict(&Facts {
+            tombstoned: true,
+            open_incident: true,
+            ..facts(Status::FailedTerminal)
+        });
+        assert!(disputed.sentence.starts_with("Disputed"), "also long after");
     }
 }

@@ -93,7 +93,7 @@ impl EngineError {
 fn is_bad_statement(error: &sqlx::Error) -> bool {
     match error {
         sqlx::Error::Database(error) => !error.code().is_some_and(|code| {
-            ["08", "40", "53", "55", "57", "58"].iter().any(|class| code.starts_with(class))
+            ["08", "25", "40", "53", "55", "57", "58"].iter().any(|class| code.starts_with(class))
         }),
         sqlx::Error::Io(_)
         | sqlx::Error::Tls(_)

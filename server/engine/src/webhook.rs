@@ -96,6 +96,14 @@ impl Engine {
             Err(EngineError::Refused(_)) => return Ok(WebhookTaken::Unmatched),
             Err(error) => return Err(error),
         };
+        // A mail provider's secret must not settle a payment.
+        let speaks_for = |name: &str| {
+            name == provider
+                || name.strip_prefix(provider).is_some_and(|rest| rest.starts_with('.'))
+        };
+        if !kind.provider.as_deref().is_some_and(speaks_for) {
+            return Ok(WebhookTaken::Unmatched);
+        }
         let payload = answer::payload(&mut tx, target).await?;
         let was = row.status;
         let said = Said {

@@ -60,7 +60,7 @@ pub fn charge() -> KindPolicy {
         money: true,
         amount_pointer: Some("/amount_minor".into()),
         currency_pointer: Some("/currency".into()),
-        provider: None,
+        provider: Some("payments.charges".into()),
         lookup: false,
         absent_is_proof: false,
         honours_keys: false,

@@ -115,11 +115,7 @@ async fn happened(
             return Err(contradicted(row, "Evidence on record names another reference or amount."));
         }
     }
-    // An unknown amount counts as above every threshold (A5).
-    let above = kind.approval_threshold_minor.is_some_and(|threshold| {
-        row.amount.as_ref().is_none_or(|money| money.amount_minor >= threshold)
-    });
-    if above {
+    if kind.needs_second_person(row.amount.as_ref()) {
         return Err(refused_on(Code::SecondPersonRequired, row));
     }
     Ok(Event::ConfirmHappened)

@@ -208,6 +208,7 @@ async fn carry_out(
             fence: None,
             provider_event: None,
             text: Some(request.evidence.as_deref().unwrap_or(&request.reason)),
+            proves: false,
         };
         evidence::insert(tx, row.target, &by.actor(), new).await?;
     }
@@ -266,12 +267,14 @@ fn followed(event: Event, row: &Operation) -> Vec<String> {
             say("The operation is recorded as failed. It will not be tried again.")
         }
         Event::Release => say(
-            "The outcome is unknown. Reconciliation asks the provider; it does not run again by being released.",
+            "The outcome is unknown. It does not run again by being released: reconciliation looks for proof, and where there is none to be had, a person decides.",
         ),
         Event::ReleaseReserved => {
-            say("The call had not begun. Any worker of this kind may claim it.")
+            say("The call under this lease had not begun. Any worker of this kind may claim it.")
         }
-        Event::ReconcileNow => say("Reconciliation will ask the provider now."),
+        Event::ReconcileNow => {
+            say("Reconciliation takes it up now; a provider that offers no lookup cannot be asked.")
+        }
         Event::StaffRetry => {
             vec![format!("One more attempt was granted: at most {} now.", row.max_attempts)]
         }

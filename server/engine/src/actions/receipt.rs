@@ -44,19 +44,13 @@ impl Engine {
 }
 
 async fn read(tx: &mut Tx, action: Target) -> Result<Receipt, EngineError> {
-    let not_found = || EngineError::refused(Code::NotFound);
-    // A receipt is what a console action stores; the answer of a service's operation is none.
-    let answer = answer::find(tx, action).await?.ok_or_else(not_found)?;
-    if answer.content_type != RECEIPT_TYPE {
-        return Err(not_found());
-    }
-    let mut receipt: Receipt = serde_json::from_slice(&answer.body)
+    let body =
+        answer::receipt(tx, action).await?.ok_or_else(|| EngineError::refused(Code::NotFound))?;
+    let mut receipt: Receipt = serde_json::from_slice(&body)
         .map_err(|error| EngineError::Unreadable(format!("receipt {}: {error}", action.id)))?;
     receipt.also_decided_by = audit::repeats(tx, action).await?;
     Ok(receipt)
 }
-
-const RECEIPT_TYPE: &str = "application/vnd.onceover.receipt+json";
 
 fn fingerprint(
     by: &StaffCaller,
@@ -149,7 +143,8 @@ pub(super) async fn write(
     };
     let body =
         serde_json::to_vec(&receipt).map_err(|error| EngineError::Unreadable(error.to_string()))?;
-    let answer = StoredAnswer { status: 200, content_type: RECEIPT_TYPE.into(), body, cut: false };
+    let answer =
+        StoredAnswer { status: 200, content_type: "application/json".into(), body, cut: false };
     let inserted = operation::insert(
         tx,
         NewOperation {

@@ -32,7 +32,7 @@ struct Kept {
     beat_at: Instant,
     /// From here on the lease may have ended for all this process knows.
     deadline: Instant,
-    lost: watch::Sender<bool>,
+    told: watch::Sender<Instant>,
 }
 
 enum Order {
@@ -51,14 +51,15 @@ pub(crate) struct Held {
     target: Target,
     fence: i64,
     orders: Sender<Order>,
-    lost: watch::Receiver<bool>,
+    deadline: watch::Receiver<Instant>,
 }
 
 impl Held {
-    /// Returns once the lease must be taken as lost.
-    pub(crate) async fn lost(&mut self) {
-        // The sender lives as long as the lease is kept; gone without a word is lost too.
-        let _ = self.lost.wait_for(|lost| *lost).await;
+    /// Whether the lease has not ended for all this process knows. Asked directly before the first
+    /// byte of a call, and by this thread's own clock: a process that was paused wakes up before its
+    /// beats do.
+    pub(crate) fn is_live(&self) -> bool {
+        Instant::now() < *self.deadline.borrow()
     }
 }
 
@@ -81,12 +82,12 @@ impl Beats {
 
     /// Keeps a lease that was granted for `lease_ms` by a request sent at `sent`.
     pub(crate) fn keep(&self, target: Target, fence: i64, lease_ms: i64, sent: Instant) -> Held {
-        let (lost, watch) = watch::channel(false);
         let lease = millis(lease_ms);
+        let (told, deadline) = watch::channel(sent + lease);
         let kept =
-            Kept { fence, lease_ms, beat_at: sent + lease / 3, deadline: sent + lease, lost };
+            Kept { fence, lease_ms, beat_at: sent + lease / 3, deadline: sent + lease, told };
         let _ = self.orders.send(Order::Keep(target, kept));
-        Held { target, fence, orders: self.orders.clone(), lost: watch }
+        Held { target, fence, orders: self.orders.clone(), deadline }
     }
 }
 
@@ -118,13 +119,7 @@ fn run(settings: &Settings, inbox: &Receiver<Order>) {
             Err(RecvTimeoutError::Disconnected) => return,
         }
         let now = Instant::now();
-        leases.retain(|_, kept| {
-            let alive = now < kept.deadline;
-            if !alive {
-                kept.lost.send_replace(true);
-            }
-            alive
-        });
+        leases.retain(|_, kept| now < kept.deadline);
         for (target, kept) in leases.iter_mut().filter(|(_, kept)| now >= kept.beat_at) {
             beat(&runtime, settings, &mut connection, *target, kept);
         }
@@ -141,7 +136,10 @@ fn beat(
     // Counted from before the renewal is sent: an answer that takes long must not lengthen it.
     let sent = Instant::now();
     let lease = millis(kept.lease_ms);
-    let beaten = runtime.block_on(async {
+    // A bound of ours: the server's own cannot help where the network swallows the answer, and one
+    // hung beat would keep every other lease of this process from beating.
+    let limit = (lease / 3).max(Duration::from_millis(200));
+    let beaten = runtime.block_on(tokio::time::timeout(limit, async {
         if connection.is_none() {
             *connection = Some(database::dedicated(settings).await?);
         }
@@ -149,14 +147,18 @@ fn beat(
             Some(connection) => lease::beat(connection, target, kept.fence, kept.lease_ms).await,
             None => Ok(None),
         }
-    });
-    match beaten {
+    }));
+    match beaten.unwrap_or_else(|_| Err(EngineError::Database(sqlx::Error::PoolTimedOut))) {
         Ok(Some(_)) => {
             kept.beat_at = sent + lease / 3;
             kept.deadline = sent + lease;
+            kept.told.send_replace(kept.deadline);
         }
         // The fence is another's: lost at once.
-        Ok(None) => kept.deadline = sent,
+        Ok(None) => {
+            kept.deadline = sent;
+            kept.told.send_replace(sent);
+        }
         Err(error) => {
             tracing::warn!(error = ?error, operation.id = %target.id, "a beat failed");
             *connection = None;

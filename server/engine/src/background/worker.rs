@@ -3,6 +3,7 @@
 
 use std::{sync::Arc, time::Instant};
 
+use domain::problem::Code;
 use tokio::task::JoinSet;
 
 use super::{
@@ -13,7 +14,9 @@ use crate::{
     Engine,
     actor::Actor,
     error::EngineError,
-    operations::{ClaimedWork, Finish, FinishOutcome, claim_for, finish_in, retrying, start_in},
+    operations::{
+        ClaimedWork, Finish, claim_for, commit_unless_fault, finish_in, retrying, start_in,
+    },
     provider::{Call, CallResult},
     store::{Target, kind},
 };
@@ -106,7 +109,7 @@ async fn execute(
     engine: &Engine,
     target: Target,
     work: ClaimedWork,
-    mut held: Held,
+    held: Held,
     actor: Actor,
 ) -> Result<(), EngineError> {
     let mut db = engine.pools.engine().acquire().await?;
@@ -120,8 +123,7 @@ async fn execute(
     retrying(|| async {
         let mut tx = engine.pools.begin_engine().await?;
         let started = start_in(&mut tx, target, work.fence, actor.clone(), |_| Ok(())).await;
-        tx.commit().await?;
-        started
+        commit_unless_fault(tx, started).await
     })
     .await?;
     let call = Call {
@@ -130,16 +132,10 @@ async fn execute(
         amount: work.amount.as_ref(),
         deadline: kind.call_deadline(),
     };
-    let result = tokio::select! {
-        result = provider.call(&call) => result,
-        // Bytes may have been written: only the provider knows now.
-        () = held.lost() => CallResult {
-            outcome: FinishOutcome::Ambiguous,
-            external_reference: None,
-            amount: None,
-            response: None,
-        },
-    };
+    // Once bytes may have been written the answer is awaited, however late: it may be the only proof
+    // there is, and the fence makes late words of it (D17).
+    let result = if held.is_live() { provider.call(&call).await } else { CallResult::not_sent() };
+    drop(held);
     let finish = Finish {
         fence: work.fence,
         outcome: result.outcome,
@@ -149,9 +145,27 @@ async fn execute(
         response: result.response,
         events: Vec::new(),
     };
+    let recorded = record(engine, target, &finish, &actor).await;
+    if let Err(EngineError::Refused(refusal)) = &recorded
+        && refusal.code == Code::Unprocessable
+    {
+        // An answer that cannot be stored as it is says nothing for certain.
+        tracing::warn!(operation.id = %target.id, field = refusal.field, "an answer cannot be stored");
+        let unreadable = Finish { fence: finish.fence, ..Finish::ambiguous() };
+        return record(engine, target, &unreadable, &actor).await;
+    }
+    recorded
+}
+
+async fn record(
+    engine: &Engine,
+    target: Target,
+    finish: &Finish,
+    actor: &Actor,
+) -> Result<(), EngineError> {
     retrying(|| async {
         let mut tx = engine.pools.begin_engine().await?;
-        finish_in(&mut tx, target, &finish, actor.clone(), |_| Ok(())).await?;
+        finish_in(&mut tx, target, finish, actor.clone(), |_| Ok(())).await?;
         tx.commit().await?;
         Ok(())
     })

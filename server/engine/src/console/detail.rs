@@ -7,7 +7,7 @@ use domain::{
     json::Json,
     lease::LeaseState,
     money::Money,
-    operation::Status,
+    operation::{Event, Status},
     problem::Code,
     reconciliation::ProviderAnswer,
     verdict::{Facts, Verdict, verdict},
@@ -88,8 +88,8 @@ impl Engine {
                 .collect();
             Ok(OperationDetail {
                 as_of: now,
-                verdict: verdict_of(&row, &detail, &kind, asked_in_vain(&moves), done_on_record),
-                actions: offers(&by, &row),
+                verdict: verdict_of(&row, &detail, &kind, &moves, done_on_record),
+                actions: offers(&by, &row, &kind),
                 provider_key: id.to_string(),
                 reference_url: reference_url(&kind, row.external_reference.as_deref()),
                 kind: kind.view(),
@@ -164,7 +164,7 @@ fn verdict_of(
     row: &OperationRow,
     detail: &Detail,
     kind: &KindPolicy,
-    asked_in_vain: bool,
+    moves: &[Moved],
     done_on_record: bool,
 ) -> Verdict {
     verdict(&Facts {
@@ -172,7 +172,7 @@ fn verdict_of(
         tombstoned: row.tombstoned,
         needs_manual: row.needs_manual,
         irreversible: kind.irreversible,
-        lookup: kind.lookup && !asked_in_vain,
+        lookup: kind.lookup && !asked_in_vain(moves),
         absent_is_proof: kind.absent_is_proof,
         attempt: row.attempt,
         max_attempts: detail.max_attempts,
@@ -184,11 +184,14 @@ fn verdict_of(
         open_incident: row.open_incident,
         external_reference: row.external_reference.as_deref(),
         reconcile_tries: detail.reconcile_tries,
+        guessed: moves
+            .iter()
+            .any(|moved| matches!(moved.event, Event::ConfirmRetry | Event::HarmlessRepeat)),
     })
 }
 
 /// Which actions the state knows, and whether the reader may take them.
-fn offers(by: &StaffCaller, row: &OperationRow) -> Vec<ActionOffer> {
+fn offers(by: &StaffCaller, row: &OperationRow, kind: &KindPolicy) -> Vec<ActionOffer> {
     Verb::ALL
         .into_iter()
         .filter(|verb| verb.fits(row.status) && !row.tombstoned)
@@ -199,6 +202,9 @@ fn offers(by: &StaffCaller, row: &OperationRow) -> Vec<ActionOffer> {
             } else {
                 match verb {
                     Verb::Correct => Some(Code::SecondPersonRequired),
+                    Verb::Confirm if kind.needs_second_person(row.amount.as_ref()) => {
+                        Some(Code::SecondPersonRequired)
+                    }
                     Verb::Release if !releasable(row) => Some(Code::NotAllowedInState),
                     _ => None,
                 }

@@ -217,7 +217,11 @@ impl Admin {
         tenant: TenantId,
         policy: &KindPolicy,
     ) -> Result<(), EngineError> {
-        kind::put(&mut self.db, tenant, policy).await
+        let mut tx = self.db.begin().await?;
+        kind::put(&mut tx, tenant, policy).await?;
+        record(&mut tx, tenant, "kind.put", "kind", &policy.name, None).await?;
+        tx.commit().await?;
+        Ok(())
     }
 
     async fn tenant(&mut self, slug: &str) -> Result<TenantId, EngineError> {

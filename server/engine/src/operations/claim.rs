@@ -105,6 +105,10 @@ pub(crate) async fn claim_for(
     for id in ids {
         let target = Target { tenant, id };
         let (mut row, kind) = lock_with_kind(tx, target).await?;
+        // The list was read before the lock: a rival's lease may have come in between.
+        if lease::lock(tx, target).await?.is_some_and(|held| held.is_live()) {
+            continue;
+        }
         let mut moves = Moves::new(tx, actor.clone());
         if row.status == domain::operation::Status::FailedRetryable {
             let change = Change { claims: Some(0), ..Change::default() };

@@ -1,13 +1,13 @@
 //! Expiry: after its retention a final operation loses its contents and keeps its key closed (O27,
 //! D38, D39).
 
-use super::{lock_with_kind, retrying};
+use super::{lock_with_kind, logged, retrying};
 use crate::{
     Engine,
     actor::Actor,
     error::EngineError,
     report::Report,
-    store::{answer, due},
+    store::{answer, due, incident},
 };
 
 /// Rows of one run.
@@ -30,12 +30,16 @@ impl Engine {
                     let mut tx = engine.pools.begin_engine().await?;
                     let (row, _) = lock_with_kind(&mut tx, target).await?;
                     let janitor = Actor::new("janitor", &engine.settings.worker_name);
+                    // An incident may have been opened since it was found due.
+                    if incident::any_open(&mut tx, target).await? {
+                        return Ok(false);
+                    }
                     let expired = answer::tombstone(&mut tx, &row, &janitor).await?;
                     tx.commit().await?;
                     Ok(expired)
                 })
-                .await?;
-                handled += u64::from(expired);
+                .await;
+                handled += u64::from(logged(target, expired)?);
             }
             Ok(Report { handled })
         })

@@ -118,6 +118,22 @@ pub enum Finished {
     },
 }
 
+impl Finish {
+    /// What a holder says that does not know what became of its call; the fence is its own.
+    #[must_use]
+    pub const fn ambiguous() -> Self {
+        Self {
+            fence: 0,
+            outcome: FinishOutcome::Ambiguous,
+            external_reference: None,
+            amount_minor: None,
+            currency: None,
+            response: None,
+            events: Vec::new(),
+        }
+    }
+}
+
 impl Engine {
     /// Ends a call.
     ///
@@ -170,12 +186,6 @@ pub(crate) async fn finish_in(
     } else if row.status == Status::Executing && row.fence == finish.fence {
         end_call(tx, &mut row, &kind, finish, amount.as_ref(), actor).await?;
         return Ok(Finished::Done { status: row.status, version: row.version });
-    } else if row.status == Status::Reserved && row.fence == finish.fence {
-        return Err(EngineError::field(
-            Code::NotAllowedInState,
-            "fence",
-            "the call was not started under this fence",
-        ));
     }
     let said = Said {
         source: "worker",
@@ -219,6 +229,13 @@ fn check(finish: &Finish) -> Result<Option<Money>, EngineError> {
         return unfit("events", "at most 100 events");
     }
     for event in &finish.events {
+        // An operation's own events are told by the engine alone.
+        if event.aggregate.parse::<OperationId>().is_ok() || event.topic.starts_with("operation.") {
+            return unfit(
+                "events",
+                "aggregates that are ids and topics that begin with operation. are the engine's own",
+            );
+        }
         let fits = |text: &str, max| {
             !text.is_empty() && text.chars().count() <= max && !text.contains('\0')
         };
@@ -272,6 +289,7 @@ async fn end_call(
         FinishOutcome::Done => {
             if let Some(known) = evidence::done_on_record(moves.db, row.target).await?
                 && known.external_reference.is_some()
+                && finish.external_reference.is_some()
                 && known.external_reference != finish.external_reference
             {
                 moves
@@ -293,7 +311,9 @@ async fn end_call(
             change.next_at = after(row.now, jittered_backoff_ms(kind.backoff_ms, row.attempt - 1));
             moves.make(row, kind, Event::NotDone, change).await?;
         }
+        // A provider's "busy" is no answer to replay: a final failure is told in our own words.
         FinishOutcome::NotDone => {
+            change.answer = None;
             change.failure_code = Some("not_done");
             moves.make(row, kind, Event::NotDoneLast, change).await?;
         }
@@ -326,6 +346,7 @@ async fn end_differing(
         fence: Some(finish.fence),
         provider_event: None,
         text: Some("The provider's answer names another amount or currency than was asked."),
+        proves: false,
     };
     evidence::insert(moves.db, row.target, &moves.actor, new).await?;
     moves

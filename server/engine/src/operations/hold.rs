@@ -7,7 +7,7 @@ use domain::{
     problem::Code,
 };
 
-use super::{lock_with_kind, moves::Moves, retrying};
+use super::{commit_unless_fault, lock_with_kind, moves::Moves, retrying};
 use crate::{
     Engine,
     actor::Actor,
@@ -57,9 +57,7 @@ impl Engine {
                 let mut tx = engine.pools.begin_engine().await?;
                 let started =
                     start_in(&mut tx, target, fence, by.actor(), |kind| by.require(kind)).await;
-                // Evidence that halts the start moves the operation: that must stay.
-                tx.commit().await?;
-                started
+                commit_unless_fault(tx, started).await
             })
             .await
         })

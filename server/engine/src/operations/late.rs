@@ -11,7 +11,7 @@ use super::{finish::FinishOutcome, guards::differs, moves::Moves};
 use crate::{
     error::EngineError,
     store::{
-        evidence::{self, NewEvidence},
+        evidence::{self, DoneEvidence, NewEvidence},
         kind::KindPolicy,
         operation::{Change, Operation},
     },
@@ -36,8 +36,19 @@ pub(crate) struct Said<'a> {
 }
 
 impl Said<'_> {
+    /// Whether nothing in it speaks of another effect.
     fn fits(&self, row: &Operation) -> bool {
         self.target_matches && !differs(row, self.amount)
+    }
+
+    /// Whether it proves that the effect happened: the provider's signed word about the same target
+    /// and, where money moves, its amount and its reference (O16).
+    fn proves(&self, row: &Operation, kind: &KindPolicy) -> bool {
+        let named = self.amount.is_some() && self.external_reference.is_some();
+        self.source == "webhook"
+            && self.outcome == FinishOutcome::Done
+            && self.fits(row)
+            && (named || !kind.money)
     }
 }
 
@@ -50,14 +61,19 @@ pub(crate) async fn keep_evidence(
     kind: &KindPolicy,
     said: Said<'_>,
 ) -> Result<bool, EngineError> {
+    let known = evidence::done_on_record(moves.db, row.target).await?;
+    let again = said.fence.map(|fence| {
+        format!("{fence} {} {}", said.outcome.as_str(), said.external_reference.unwrap_or_default())
+    });
     let new = NewEvidence {
         source: said.source,
         says: said.outcome.as_str(),
         external_reference: said.external_reference,
         amount: said.amount,
         fence: said.fence,
-        provider_event: said.provider_event,
+        provider_event: said.provider_event.or(again.as_deref()),
         text: None,
+        proves: said.proves(row, kind),
     };
     if evidence::insert(moves.db, row.target, &moves.actor, new).await?.is_none() {
         return Ok(false);
@@ -76,6 +92,16 @@ pub(crate) async fn keep_evidence(
                 row,
                 "answer_differs",
                 "Evidence names another amount, currency or target than was asked.",
+            )
+            .await?;
+    }
+    let other_reference = done && names_another(row, known.as_ref(), said.external_reference);
+    if other_reference {
+        moves
+            .open_incident(
+                row,
+                "double_effect_suspected",
+                "Another reference is on record: it may have happened twice.",
             )
             .await?;
     }
@@ -102,11 +128,12 @@ pub(crate) async fn keep_evidence(
                 )
                 .await?;
             moves.make(row, kind, Event::EvidenceContradicts, change).await?;
+            moves.prove_by_record(row, kind).await?;
         }
         // Agrees with what is recorded: kept, nothing to move.
         Status::Reserved | Status::FailedRetryable => {}
         Status::Succeeded | Status::FailedTerminal => {
-            settle_final(moves, row, kind, &said, change).await?
+            settle_final(moves, row, kind, &said, other_reference, change).await?
         }
     }
     Ok(true)
@@ -121,7 +148,7 @@ async fn prove(
     change: Change,
 ) -> Result<(), EngineError> {
     let event = match said.outcome {
-        FinishOutcome::Done if said.fits(row) => Event::ProofDone,
+        FinishOutcome::Done if said.proves(row, kind) => Event::ProofDone,
         FinishOutcome::Rejected if said.target_matches => Event::ProofRejected,
         _ => Event::LateEvidence,
     };
@@ -136,39 +163,42 @@ async fn prove(
     Ok(())
 }
 
+/// Whether a reference is another than the operation's own or any that evidence of Done named. One
+/// that is named for the first time contradicts nothing.
+fn names_another(row: &Operation, known: Option<&DoneEvidence>, reference: Option<&str>) -> bool {
+    let known = known.and_then(|known| known.external_reference.as_deref());
+    let differs = |other: Option<&str>| matches!((other, reference), (Some(a), Some(b)) if a != b);
+    differs(row.external_reference.as_deref()) || differs(known)
+}
+
 async fn settle_final(
     moves: &mut Moves<'_>,
     row: &mut Operation,
     kind: &KindPolicy,
     said: &Said<'_>,
+    other_reference: bool,
     change: Change,
 ) -> Result<(), EngineError> {
     let succeeded = row.status == Status::Succeeded;
-    let other_reference = succeeded
-        && said.outcome == FinishOutcome::Done
-        && said.external_reference.is_some()
-        && said.external_reference != row.external_reference.as_deref();
     let opposite = match said.outcome {
         FinishOutcome::Done => !succeeded,
         FinishOutcome::Rejected | FinishOutcome::NotDone => succeeded,
         FinishOutcome::Ambiguous => false,
     };
-    if !other_reference && !opposite {
+    let something_else = said.outcome == FinishOutcome::Done && !said.fits(row);
+    if !other_reference && !opposite && !something_else {
         moves.make(row, kind, Event::EvidenceAgrees, change).await?;
         return Ok(());
     }
-    let by_person = matches!(row.ended_by, Some(Event::ConfirmHappened | Event::ConfirmStop));
-    let (cause, summary) = if other_reference {
-        (
-            "double_effect_suspected",
-            "It is recorded under another reference: it may have happened twice.",
-        )
-    } else if by_person {
-        ("confirmation_contradicted", "The provider contradicts what a person confirmed.")
-    } else {
-        ("outcome_contradicted", "Evidence contradicts the recorded outcome.")
-    };
-    moves.open_incident(row, cause, summary).await?;
+    if opposite {
+        let by_person = matches!(row.ended_by, Some(Event::ConfirmHappened | Event::ConfirmStop));
+        let (cause, summary) = if by_person {
+            ("confirmation_contradicted", "The provider contradicts what a person confirmed.")
+        } else {
+            ("outcome_contradicted", "Evidence contradicts the recorded outcome.")
+        };
+        moves.open_incident(row, cause, summary).await?;
+    }
     moves.make(row, kind, Event::EvidenceDiffers, change).await?;
     Ok(())
 }

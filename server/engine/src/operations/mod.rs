@@ -32,6 +32,7 @@ use domain::problem::Code;
 use sqlx::PgConnection;
 
 use crate::{
+    database::Tx,
     error::EngineError,
     store::{
         Target, kind,
@@ -59,6 +60,34 @@ where
             result => return result,
         }
     }
+}
+
+/// A sweep goes on past a row that fails: the fault is logged, its neighbours keep moving (I18). A
+/// database that does not answer ends the run.
+pub(crate) fn logged(
+    target: Target,
+    result: Result<bool, EngineError>,
+) -> Result<bool, EngineError> {
+    match result {
+        Err(EngineError::Database(error)) => Err(EngineError::Database(error)),
+        Err(error) => {
+            tracing::error!(operation.id = %target.id, error = ?error, "a row was passed over");
+            Ok(false)
+        }
+        done => done,
+    }
+}
+
+/// Commits what a command did, also where it ends in a refusal that must stay on record (evidence
+/// that halted it, a conflict that was kept); a fault is rolled back.
+pub(crate) async fn commit_unless_fault<T>(
+    tx: Tx,
+    result: Result<T, EngineError>,
+) -> Result<T, EngineError> {
+    if matches!(&result, Ok(_) | Err(EngineError::Refused(_))) {
+        tx.commit().await?;
+    }
+    result
 }
 
 /// Locks an operation that must be there, with its kind.

@@ -62,6 +62,43 @@ impl<'a> Moves<'a> {
             change = Change { detail: Some(detail), ..Change::default() };
             event = Event::DoneOnRecord;
         }
+        self.apply(row, kind, event, change).await?;
+        if event == Event::DoneOnRecord {
+            self.prove_by_record(row, kind).await?;
+        }
+        Ok(event)
+    }
+
+    /// A signed webhook that came before the status was unknown and named the right amount and
+    /// target is itself the proof, now that it is (O16). Says whether there was one.
+    pub(crate) async fn prove_by_record(
+        &mut self,
+        row: &mut Operation,
+        kind: &KindPolicy,
+    ) -> Result<bool, EngineError> {
+        let Some(proof) =
+            evidence::done_on_record(self.db, row.target).await?.filter(|known| known.proves)
+        else {
+            return Ok(false);
+        };
+        let detail = Some(json!({
+            "source": proof.source,
+            "says": "done",
+            "external_reference": proof.external_reference,
+        }));
+        let change =
+            Change { external_reference: proof.external_reference, detail, ..Change::default() };
+        self.apply(row, kind, Event::ProofDone, change).await?;
+        Ok(true)
+    }
+
+    async fn apply(
+        &mut self,
+        row: &mut Operation,
+        kind: &KindPolicy,
+        event: Event,
+        mut change: Change,
+    ) -> Result<(), EngineError> {
         let to = domain::operation::next(Some(row.status), event)
             .map_err(|illegal| EngineError::Unreadable(illegal.to_string()))?
             .to;
@@ -85,7 +122,7 @@ impl<'a> Moves<'a> {
             let aggregate = row.target.id.to_string();
             self.told.push((row.clone(), Told { aggregate, topic, payload }));
         }
-        Ok(event)
+        Ok(())
     }
 
     /// Opens an incident about an operation.

@@ -15,6 +15,7 @@ use uuid::Uuid;
 
 use super::{
     classify::{Class, classify, is_proven_failure},
+    commit_unless_fault,
     moves::Moves,
     payload, retrying,
 };
@@ -27,7 +28,7 @@ use crate::{
         Target, answer,
         answer::StoredAnswer,
         conflict::{self, Conflict},
-        evidence, incident, kind,
+        event, evidence, incident, kind,
         kind::KindPolicy,
         lease,
         operation::{self, Change, NewOperation, Operation},
@@ -226,18 +227,7 @@ impl Engine {
             tx.rollback().await?;
             return Box::pin(self.reserve_once(by, request, checked)).await;
         };
-        match admission {
-            Ok(admission) => {
-                tx.commit().await?;
-                Ok(admission)
-            }
-            // The conflict itself must stay, so this refusal commits too (D08).
-            Err(EngineError::Refused(refusal)) => {
-                tx.commit().await?;
-                Err(EngineError::Refused(refusal))
-            }
-            Err(fault) => Err(fault),
-        }
+        commit_unless_fault(tx, admission).await
     }
 
     async fn admit_first(
@@ -315,11 +305,16 @@ async fn admit_repeat(
             keep_conflict(tx, by, request, checked, &row).await?;
             return Ok(Some(Err(EngineError::refused(Code::KeyReused))));
         }
-        Class::Tombstoned => Admission::Tombstoned {
-            id,
-            status: row.status,
-            external_reference: row.external_reference,
-        },
+        Class::Tombstoned => {
+            let mut moves = Moves::new(tx, by.actor());
+            moves.make(&mut row, kind, Event::TombstoneReplay, Change::default()).await?;
+            moves.finish().await?;
+            Admission::Tombstoned {
+                id,
+                status: row.status,
+                external_reference: row.external_reference,
+            }
+        }
         Class::Succeeded => {
             let stored = answer::find(tx, row.target).await?;
             Admission::Replayed {
@@ -331,6 +326,7 @@ async fn admit_repeat(
             id,
             answer: answer::find(tx, row.target).await?,
             safe_new_key: is_proven_failure(row.ended_by)
+                && !event::was_guessed(tx, row.target).await?
                 && !incident::any_open(tx, row.target).await?
                 && !evidence::any_done(tx, row.target).await?,
         },
@@ -367,7 +363,8 @@ async fn keep_conflict(
             hash_version: asked.version,
             caller: by.name(),
             amount: checked.amount.as_ref(),
-            payload: text.as_bytes(),
+            // Of what has expired nothing is kept again (D39).
+            payload: Some(text.as_bytes()).filter(|_| row.tombstoned_at.is_none()),
             cut,
         },
     )

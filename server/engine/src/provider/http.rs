@@ -6,7 +6,11 @@
 
 use std::time::Duration;
 
-use domain::{json::Json, money::Money, reconciliation::ProviderAnswer};
+use domain::{
+    json::Json,
+    money::{Money, parse_currency},
+    reconciliation::ProviderAnswer,
+};
 use reqwest::{Client, Response, StatusCode, Url};
 
 use super::{Call, CallResult, Question};
@@ -111,6 +115,11 @@ impl HttpProvider {
 }
 
 impl CallResult {
+    /// No byte was written.
+    pub(crate) const fn not_sent() -> Self {
+        Self::of(FinishOutcome::NotDone)
+    }
+
     const fn of(outcome: FinishOutcome) -> Self {
         Self { outcome, external_reference: None, amount: None, response: None }
     }
@@ -140,6 +149,7 @@ async fn read(mut response: Response) -> Option<StoredAnswer> {
         .headers()
         .get("content-type")
         .and_then(|value| value.to_str().ok())
+        .filter(|value| value.len() <= 255 && value.bytes().all(|b| (b' '..=b'~').contains(&b)))
         .unwrap_or("application/octet-stream")
         .to_owned();
     let mut body = Vec::new();
@@ -160,17 +170,19 @@ async fn read(mut response: Response) -> Option<StoredAnswer> {
 /// and 422 are the provider's definite no; 429 and 503 are its promise that nothing was taken.
 fn interpret(status: StatusCode, answer: StoredAnswer) -> CallResult {
     if status.is_success() {
-        let Some((reference, amount)) = effect(&answer) else {
-            return CallResult {
-                response: Some(answer),
-                ..CallResult::of(FinishOutcome::Ambiguous)
-            };
+        let outcome = said(&answer);
+        let effect = if outcome == FinishOutcome::Done { effect(&answer) } else { None };
+        let Some((reference, amount)) = effect else {
+            let outcome =
+                if outcome == FinishOutcome::Done { FinishOutcome::Ambiguous } else { outcome };
+            return CallResult { response: Some(answer), ..CallResult::of(outcome) };
         };
         return CallResult {
             outcome: FinishOutcome::Done,
             external_reference: Some(reference),
             amount,
-            response: Some(answer),
+            // Clients get 200 for what is done: 201 would tell a repeat that it had won.
+            response: Some(StoredAnswer { status: 200, ..answer }),
         };
     }
     let outcome = match status {
@@ -181,20 +193,23 @@ fn interpret(status: StatusCode, answer: StoredAnswer) -> CallResult {
     CallResult { response: Some(answer), ..CallResult::of(outcome) }
 }
 
+/// What the body's own `status` says, where it has one: a 2xx may carry a no, or a not yet.
+fn said(answer: &StoredAnswer) -> FinishOutcome {
+    let body = Json::parse(&answer.body).ok();
+    match body.as_ref().and_then(|body| body.pointer("/status")).map(Json::scalar_text) {
+        None | Some(Some("succeeded" | "sent" | "published" | "done")) => FinishOutcome::Done,
+        Some(Some("rejected" | "failed")) => FinishOutcome::Rejected,
+        Some(_) => FinishOutcome::Ambiguous,
+    }
+}
+
 fn found(answer: &StoredAnswer) -> ProviderAnswer {
-    let Some((external_reference, amount)) = effect(answer) else {
-        return ProviderAnswer::Unreachable;
-    };
-    let rejected = Json::parse(&answer.body)
-        .ok()
-        .as_ref()
-        .and_then(|body| body.pointer("/status"))
-        .and_then(Json::scalar_text)
-        .is_some_and(|status| matches!(status, "rejected" | "failed"));
-    if rejected {
-        ProviderAnswer::Rejected
-    } else {
-        ProviderAnswer::Done { external_reference, amount }
+    match (said(answer), effect(answer)) {
+        (FinishOutcome::Rejected, _) => ProviderAnswer::Rejected,
+        (FinishOutcome::Done, Some((external_reference, amount))) => {
+            ProviderAnswer::Done { external_reference, amount }
+        }
+        _ => ProviderAnswer::Unreachable,
     }
 }
 
@@ -208,9 +223,10 @@ fn effect(answer: &StoredAnswer) -> Option<(String, Option<Money>)> {
     let reference =
         text("/id").filter(|id| !id.is_empty() && id.chars().count() <= 512)?.to_owned();
     let amount = match (text("/amount_minor"), text("/currency")) {
-        (Some(amount), Some(currency)) => {
-            Some(Money { amount_minor: amount.parse().ok()?, currency: currency.to_owned() })
-        }
+        (Some(amount), Some(currency)) => Some(Money {
+            amount_minor: amount.parse().ok()?,
+            currency: parse_currency(currency).ok()?,
+        }),
         _ => None,
     };
     Some((reference, amount))
@@ -237,6 +253,10 @@ mod tests {
     fn whatever_is_not_plain_is_ambiguous() {
         assert_eq!(answer(201, br#"{"id":"ch_1"}"#).outcome, FinishOutcome::Done);
         assert_eq!(answer(402, b"{}").outcome, FinishOutcome::Rejected);
+        assert_eq!(
+            answer(200, br#"{"id":"ch_1","status":"failed"}"#).outcome,
+            FinishOutcome::Rejected
+        );
         assert_eq!(answer(503, b"").outcome, FinishOutcome::NotDone);
         for (status, body) in [
             (200, &b"<html>"[..]),
@@ -247,6 +267,8 @@ mod tests {
             (302, b""),
             (400, b"{}"),
             (404, b"{}"),
+            (201, br#"{"id":"ch_1","status":"pending"}"#),
+            (201, br#"{"id":"ch_1","amount_minor":1,"currency":"eur"}"#),
             (500, b"{}"),
             (502, b""),
         ] {

@@ -1,18 +1,21 @@
 //! Asking a provider about an unknown outcome, and acting on proof alone (O15 to O20, O34; D13,
 //! D14).
 
+use chrono::{DateTime, TimeDelta, Utc};
 use domain::{
+    money::Money,
     operation::{Event, Status},
     reconciliation::ProviderAnswer,
 };
 use serde_json::json;
+use tokio::task::JoinSet;
 
 use crate::{
     Engine,
     actor::Actor,
     database::Tx,
     error::EngineError,
-    operations::{Moves, differs, jittered_backoff_ms, lock_with_kind, retrying},
+    operations::{Moves, differs, jittered_backoff_ms, lock_with_kind, logged, retrying},
     provider::Question,
     report::Report,
     store::{
@@ -40,11 +43,18 @@ impl Engine {
         let engine = self.clone();
         Self::detached(async move {
             let mut db = engine.pools.engine().acquire().await?;
-            let due = due::due_for_reconcile(&mut db, BATCH).await?;
+            let due = due::due_for_reconcile(&mut db, &engine.providers.names(), BATCH).await?;
             drop(db);
-            let mut handled = 0;
+            // Side by side: one slow provider must not keep all others waiting.
+            let mut turns = JoinSet::new();
             for target in due {
-                handled += u64::from(engine.reconcile(target).await?);
+                let engine = engine.clone();
+                turns.spawn(async move { (target, engine.reconcile(target).await) });
+            }
+            let mut handled = 0;
+            while let Some(turn) = turns.join_next().await {
+                let Ok((target, turn)) = turn else { continue };
+                handled += u64::from(logged(target, turn)?);
             }
             Ok(Report { handled })
         })
@@ -66,7 +76,7 @@ impl Engine {
         } else {
             ProviderAnswer::NoLookup
         };
-        retrying(|| self.settle(target, row.fence, &answer)).await?;
+        retrying(|| self.settle(target, row.fence, row.now, &answer)).await?;
         Ok(true)
     }
 
@@ -100,6 +110,7 @@ impl Engine {
         &self,
         target: Target,
         fence: i64,
+        asked_at: DateTime<Utc>,
         answer: &ProviderAnswer,
     ) -> Result<(), EngineError> {
         let mut tx = self.pools.begin_engine().await?;
@@ -107,7 +118,7 @@ impl Engine {
         if row.status != Status::Unknown || row.fence != fence {
             return Ok(());
         }
-        settle_in(&mut tx, &mut row, &kind, answer, self.reconciler()).await?;
+        settle_in(&mut tx, &mut row, &kind, asked_at, answer, self.reconciler()).await?;
         tx.commit().await?;
         Ok(())
     }
@@ -117,13 +128,19 @@ async fn settle_in(
     tx: &mut Tx,
     row: &mut Operation,
     kind: &KindPolicy,
+    asked_at: DateTime<Utc>,
     answer: &ProviderAnswer,
     actor: Actor,
 ) -> Result<(), EngineError> {
     let mut moves = Moves::new(tx, actor);
+    if moves.prove_by_record(row, kind).await? {
+        return moves.finish().await;
+    }
     let detail = Some(json!({"answer": answer}));
     match answer {
-        ProviderAnswer::Done { external_reference, amount } if !differs(row, amount.as_ref()) => {
+        ProviderAnswer::Done { external_reference, amount }
+            if proves(row, kind, amount.as_ref()) =>
+        {
             let change = Change {
                 external_reference: Some(external_reference.clone()),
                 detail,
@@ -143,6 +160,7 @@ async fn settle_in(
                 text: Some(
                     "The provider's lookup names another amount or currency than was asked.",
                 ),
+                proves: false,
             };
             evidence::insert(moves.db, row.target, &moves.actor, new).await?;
             moves
@@ -158,7 +176,7 @@ async fn settle_in(
             let change = Change { failure_code: Some("rejected"), detail, ..Change::default() };
             moves.make(row, kind, Event::ProofRejected, change).await?;
         }
-        ProviderAnswer::Absent => absent(&mut moves, row, kind, detail).await?,
+        ProviderAnswer::Absent => absent(&mut moves, row, kind, asked_at, detail).await?,
         ProviderAnswer::Unreachable if row.takeovers < MAX_TAKEOVERS => {
             ask_again(&mut moves, row, kind, Change { detail, ..Change::default() }).await?
         }
@@ -167,6 +185,11 @@ async fn settle_in(
         }
     }
     moves.finish().await
+}
+
+/// Whether a lookup's answer names what was asked: money without its amount proves nothing (O16).
+fn proves(row: &Operation, kind: &KindPolicy, amount: Option<&Money>) -> bool {
+    !differs(row, amount) && (!kind.money || amount.is_some())
 }
 
 /// The effect under another reference than evidence on record names may have happened twice.
@@ -190,59 +213,42 @@ async fn absent(
     moves: &mut Moves<'_>,
     row: &mut Operation,
     kind: &KindPolicy,
+    asked_at: DateTime<Utc>,
     detail: Option<serde_json::Value>,
 ) -> Result<(), EngineError> {
-    let window = chrono::TimeDelta::milliseconds(kind.settle_window_ms);
-    let settled = row.started_at.is_some_and(|at| {
-        row.now >= at + chrono::TimeDelta::milliseconds(kind.call_deadline_ms) + window
-    });
-    if !kind.absent_is_proof {
+    let window = TimeDelta::milliseconds(kind.settle_window_ms);
+    let settles_at =
+        row.started_at.map(|at| at + TimeDelta::milliseconds(kind.call_deadline_ms) + window);
+    let Some(settles_at) = settles_at.filter(|_| kind.absent_is_proof) else {
         return ask_again(moves, row, kind, Change { detail, ..Change::default() }).await;
-    }
-    if !settled {
+    };
+    if asked_at < settles_at {
         // An answer from inside the window counts for nothing, not even as a try.
         let change = Change {
             reconcile_tries: Some(row.reconcile_tries - 1),
-            next_reconcile_at: row
-                .started_at
-                .map(|at| at + chrono::TimeDelta::milliseconds(kind.call_deadline_ms) + window),
+            next_reconcile_at: Some(settles_at),
             detail,
             ..Change::default()
         };
         moves.make(row, kind, Event::NoProof, change).await?;
         return Ok(());
     }
-    match row.absent_since {
-        Some(since) if row.now - since >= window => {
-            let change = Change {
-                next_at: Some(row.now),
-                absent: Some((row.absent_answers + 1, since)),
-                detail,
-                ..Change::default()
-            };
-            if row.attempt < row.max_attempts {
-                moves.make(row, kind, Event::ProofAbsent, change).await?;
-            } else {
-                // Proven absent with no attempt left: the same proof, then the end (O18, O14).
-                if moves.make(row, kind, Event::ProofAbsent, change).await? == Event::ProofAbsent {
-                    let change = Change { failure_code: Some("not_done"), ..Change::default() };
-                    moves.make(row, kind, Event::GiveUp, change).await?;
-                }
-            }
-            Ok(())
-        }
-        since => {
-            let first = since.unwrap_or(row.now);
-            let change = Change {
-                absent: Some((row.absent_answers + 1, first)),
-                next_reconcile_at: Some(first + window),
-                detail,
-                ..Change::default()
-            };
-            moves.make(row, kind, Event::NoProof, change).await?;
-            Ok(())
-        }
+    let since = row.absent_since.unwrap_or(asked_at);
+    let counted = Some((row.absent_answers + 1, since));
+    if row.absent_since.is_none() || asked_at - since < window {
+        let next_reconcile_at = Some(since + window);
+        let change = Change { absent: counted, next_reconcile_at, detail, ..Change::default() };
+        moves.make(row, kind, Event::NoProof, change).await?;
+        return Ok(());
     }
+    let change = Change { next_at: Some(row.now), absent: counted, detail, ..Change::default() };
+    let made = moves.make(row, kind, Event::ProofAbsent, change).await?;
+    if made == Event::ProofAbsent && row.attempt >= row.max_attempts {
+        // Proven absent with no attempt left: the same proof, then the end (O18, O14).
+        let change = Change { failure_code: Some("not_done"), ..Change::default() };
+        moves.make(row, kind, Event::GiveUp, change).await?;
+    }
+    Ok(())
 }
 
 /// No proof yet: ask again after a pause, as often as the kind allows.
@@ -255,10 +261,8 @@ async fn ask_again(
     if row.reconcile_tries >= kind.max_reconcile_tries {
         return give_up(moves, row, kind, change.detail).await;
     }
-    let pause = chrono::TimeDelta::milliseconds(jittered_backoff_ms(
-        kind.backoff_ms,
-        row.reconcile_tries - 1,
-    ));
+    let pause =
+        TimeDelta::milliseconds(jittered_backoff_ms(kind.backoff_ms, row.reconcile_tries - 1));
     let change = Change { next_reconcile_at: Some(row.now + pause), ..change };
     moves.make(row, kind, Event::NoProof, change).await?;
     Ok(())

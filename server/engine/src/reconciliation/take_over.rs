@@ -7,7 +7,7 @@ use crate::{
     Engine,
     actor::Actor,
     error::EngineError,
-    operations::{Moves, lock_with_kind, retrying},
+    operations::{Moves, lock_with_kind, logged, retrying},
     report::Report,
     store::{Target, lease, operation::Change},
 };
@@ -28,7 +28,7 @@ impl Engine {
             drop(db);
             let mut handled = 0;
             for target in lapsed {
-                handled += u64::from(retrying(|| engine.take_over(target)).await?);
+                handled += u64::from(logged(target, retrying(|| engine.take_over(target)).await)?);
             }
             Ok(Report { handled })
         })

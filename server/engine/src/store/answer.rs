@@ -44,6 +44,25 @@ pub async fn find(
     }))
 }
 
+/// The receipt that a console action stored; `None` for an operation of a service, whatever it
+/// stored.
+///
+/// # Errors
+/// The database's.
+pub async fn receipt(
+    db: &mut PgConnection,
+    action: Target,
+) -> Result<Option<Vec<u8>>, EngineError> {
+    let body = sqlx::query_scalar!(
+        "select response_body from operations where tenant_id = $1 and id = $2 and console",
+        action.tenant.uuid(),
+        action.id.uuid(),
+    )
+    .fetch_optional(db)
+    .await?;
+    Ok(body.flatten())
+}
+
 /// The payload as sent; `None` once expired.
 ///
 /// # Errors

@@ -23,7 +23,7 @@ pub struct Conflict<'a> {
     /// The amount it named.
     pub amount: Option<&'a Money>,
     /// The payload, masked and bounded.
-    pub payload: &'a [u8],
+    pub payload: Option<&'a [u8]>,
     /// Whether it was cut at the bound.
     pub cut: bool,
 }

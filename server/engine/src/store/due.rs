@@ -59,18 +59,23 @@ pub async fn due_for_retry(
     Ok(ids.into_iter().map(OperationId::new).collect())
 }
 
-/// Up to `max` unknown operations of all tenants whose turn it is (O15).
+/// Up to `max` unknown operations of all tenants whose turn it is (O15), and whose provider this
+/// process can ask: a turn that cannot ask would only burn a try.
 ///
 /// # Errors
 /// The database's.
 pub async fn due_for_reconcile(
     db: &mut PgConnection,
+    providers: &[String],
     max: i64,
 ) -> Result<Vec<Target>, EngineError> {
     let rows = sqlx::query!(
-        "select tenant_id, id from operations
-         where status = 'unknown' and not needs_manual and next_reconcile_at <= (select onceover_now())
-         order by next_reconcile_at limit $1",
+        "select o.tenant_id, o.id from operations o
+         join operation_kinds k on k.tenant_id = o.tenant_id and k.name = o.operation
+         where o.status = 'unknown' and not o.needs_manual and o.next_reconcile_at <= (select onceover_now())
+           and (not k.lookup or k.provider = any($1))
+         order by o.next_reconcile_at limit $2",
+        providers,
         max,
     )
     .fetch_all(db)
@@ -81,15 +86,18 @@ pub async fn due_for_reconcile(
         .collect())
 }
 
-/// Up to `max` final operations whose retention is over and that nothing points at (O27).
+/// Up to `max` final operations whose retention is over and that nothing points at (O27), of the
+/// thousand that wait longest: a backlog that is pointed at must not cost a scan of all of it.
 ///
 /// # Errors
 /// The database's.
 pub async fn due_for_expiry(db: &mut PgConnection, max: i64) -> Result<Vec<Target>, EngineError> {
     let rows = sqlx::query!(
-        "select o.tenant_id, o.id from operations o
-         where o.tombstoned_at is null and o.expires_at < (select onceover_now())
-           and not exists (select from incidents i
+        "select o.tenant_id, o.id from (
+           select tenant_id, id, expires_at from operations
+           where tombstoned_at is null and expires_at < (select onceover_now())
+           order by expires_at limit 1000) o
+         where not exists (select from incidents i
              where i.tenant_id = o.tenant_id and i.operation_id = o.id and i.closed_at is null)
            and not exists (select from outbox b
              where b.tenant_id = o.tenant_id and b.operation_id = o.id

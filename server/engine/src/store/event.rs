@@ -96,20 +96,19 @@ pub async fn finished_under(
         .transpose()
 }
 
-/// The rule by which an operation last became unknown.
+/// Whether *it did not happen* ever rested on a person's word or a kind's statement (O22, O34): no
+/// later answer proves what became of that earlier call.
 ///
 /// # Errors
-/// The database's, or [`EngineError::Unreadable`].
-pub async fn unknown_by(
-    db: &mut PgConnection,
-    target: Target,
-) -> Result<Option<Event>, EngineError> {
-    let rule = sqlx::query_scalar!(
-        "select unknown_by from operations where tenant_id = $1 and id = $2",
+/// The database's.
+pub async fn was_guessed(db: &mut PgConnection, target: Target) -> Result<bool, EngineError> {
+    let guessed = sqlx::query_scalar!(
+        r#"select exists (select from operation_events
+           where tenant_id = $1 and operation_id = $2 and move in ('O22', 'O34')) as "guessed!""#,
         target.tenant.uuid(),
         target.id.uuid(),
     )
-    .fetch_optional(db)
+    .fetch_one(db)
     .await?;
-    rule.flatten().as_deref().map(word).transpose()
+    Ok(guessed)
 }

@@ -26,6 +26,8 @@ pub struct NewEvidence<'a> {
     pub provider_event: Option<&'a str>,
     /// Words or link.
     pub text: Option<&'a str>,
+    /// Whether it is proof as soon as the status is unknown (O16).
+    pub proves: bool,
 }
 
 /// Keeps evidence; `None` where this message of the provider was kept before.
@@ -40,8 +42,8 @@ pub async fn insert(
 ) -> Result<Option<EvidenceId>, EngineError> {
     let id = sqlx::query_scalar!(
         "insert into evidence (tenant_id, operation_id, source, says, external_reference, amount_minor, currency,
-           fence, provider_event, text, actor_kind, actor)
-         values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12)
+           fence, provider_event, text, actor_kind, actor, proves)
+         values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13)
          on conflict (tenant_id, operation_id, provider_event) where provider_event is not null do nothing
          returning id",
         target.tenant.uuid(),
@@ -56,6 +58,7 @@ pub async fn insert(
         new.text,
         actor.kind,
         actor.name,
+        new.proves,
     )
     .fetch_optional(db)
     .await?;
@@ -71,6 +74,8 @@ pub struct DoneEvidence {
     pub external_reference: Option<String>,
     /// The amount in it.
     pub amount: Option<Money>,
+    /// Whether it is proof as soon as the status is unknown.
+    pub proves: bool,
 }
 
 /// The latest unrefuted evidence of Done, a webhook's first: that is proof where it matches.
@@ -82,9 +87,9 @@ pub async fn done_on_record(
     target: Target,
 ) -> Result<Option<DoneEvidence>, EngineError> {
     let row = sqlx::query!(
-        "select source, external_reference, amount_minor, currency from evidence
+        "select source, external_reference, amount_minor, currency, proves from evidence
          where tenant_id = $1 and operation_id = $2 and says = 'done' and refuted_at is null
-         order by (source = 'webhook') desc, id desc limit 1",
+         order by proves desc, (source = 'webhook') desc, id desc limit 1",
         target.tenant.uuid(),
         target.id.uuid(),
     )
@@ -94,6 +99,7 @@ pub async fn done_on_record(
         source: row.source,
         external_reference: row.external_reference,
         amount: money(row.amount_minor, row.currency),
+        proves: row.proves,
     }))
 }
 

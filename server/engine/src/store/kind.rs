@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use domain::{ids::TenantId, view::KindView};
+use domain::{ids::TenantId, money::Money, view::KindView};
 use serde::{Deserialize, Serialize};
 use sqlx::PgConnection;
 
@@ -73,6 +73,14 @@ impl KindPolicy {
     pub const fn start_margin_ms(&self) -> i64 {
         let spare = (self.lease_ms - self.call_deadline_ms) / 10;
         if spare > 1000 { 1000 } else { spare }
+    }
+
+    /// Whether confirming this amount takes a second person; an unknown amount counts as above every
+    /// threshold (A5).
+    #[must_use]
+    pub fn needs_second_person(&self, amount: Option<&Money>) -> bool {
+        self.approval_threshold_minor
+            .is_some_and(|threshold| amount.is_none_or(|money| money.amount_minor >= threshold))
     }
 
     /// The part that pages show.

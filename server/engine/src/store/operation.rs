@@ -298,7 +298,8 @@ pub async fn advance(
           next_at = coalesce($14, next_at),
           next_reconcile_at = coalesce($15, next_reconcile_at),
           reconcile_tries = coalesce($16, reconcile_tries),
-          absent_answers = coalesce($17, absent_answers), absent_since = coalesce($18, absent_since),
+          absent_answers = case when $9 = 1 then 0 else coalesce($17, absent_answers) end,
+          absent_since = case when $9 = 1 then null else coalesce($18, absent_since) end,
           failure_code = coalesce($19, failure_code),
           response_status = coalesce($20, response_status), response_type = coalesce($21, response_type),
           response_body = coalesce($22, response_body), response_cut = coalesce($23, response_cut),
@@ -352,6 +353,10 @@ pub async fn advance(
     }
     if let Some(reference) = change.external_reference {
         row.external_reference = Some(reference);
+    }
+    if started {
+        // What was absent before this call says nothing about it.
+        (row.absent_answers, row.absent_since) = (0, None);
     }
     row.claims = change.claims.unwrap_or(row.claims);
     row.next_at = change.next_at.or(row.next_at);

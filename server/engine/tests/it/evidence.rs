@@ -96,11 +96,11 @@ async fn definitely_not_done_that_the_provider_contradicts_halts_the_retry() {
     let (id, fence) = fixture.executing("k").await;
     fixture.finish(id, fence, FinishOutcome::NotDone, None).await.unwrap();
     webhook(&fixture, &done("evt_1", &id.to_string(), "ch_1", 12_900)).await;
-    assert_eq!(fixture.status(id).await, "unknown");
+    assert_eq!(fixture.status(id).await, "succeeded", "a signed word that matches is the proof");
     assert_eq!(fixture.count("select count(*) from incidents where closed_at is null").await, 1);
     fixture.db.advance_clock(Duration::from_secs(60)).await;
     assert!(
-        matches!(fixture.reserve("k").await, Admission::OutcomeUnknown { .. }),
+        matches!(fixture.reserve("k").await, Admission::Replayed { .. }),
         "it does not run again"
     );
 }
@@ -112,12 +112,16 @@ async fn evidence_before_the_start_stops_the_call() {
     webhook(&fixture, &done("evt_1", &id.to_string(), "ch_1", 12_900)).await;
     assert_eq!(fixture.status(id).await, "reserved");
     assert_eq!(code(fixture.engine.start(&fixture.service, id, fence).await), Code::FenceLost);
-    assert_eq!(fixture.status(id).await, "unknown", "a person must look, nothing was called");
-    assert_eq!(fixture.count("select count(*) from operations where needs_manual").await, 1);
+    assert_eq!(
+        fixture.status(id).await,
+        "succeeded",
+        "the proof was on record; nothing was called"
+    );
+    assert_eq!(fixture.count("select count(*) from operations where attempt > 0").await, 0);
 }
 
 #[tokio::test]
-async fn evidence_during_a_call_turns_its_no_into_unknown() {
+async fn evidence_during_a_call_stands_against_its_no() {
     let fixture = Fixture::new().await;
     for (key, outcome) in
         [("rejected", FinishOutcome::Rejected), ("not-done", FinishOutcome::NotDone)]
@@ -125,8 +129,70 @@ async fn evidence_during_a_call_turns_its_no_into_unknown() {
         let (id, fence) = fixture.executing(key).await;
         webhook(&fixture, &done("evt_1", &id.to_string(), "ch_1", 12_900)).await;
         fixture.finish(id, fence, outcome, None).await.unwrap();
-        assert_eq!(fixture.status(id).await, "unknown", "{key}");
+        assert_eq!(fixture.status(id).await, "succeeded", "{key}: the signed word is the proof");
     }
+    let halted = "select count(*) from incidents where cause = 'done_on_record'";
+    assert_eq!(fixture.count(halted).await, 2, "that it was contradicted stays open");
+}
+
+#[tokio::test]
+async fn an_old_holders_word_during_a_call_turns_its_no_into_unknown() {
+    let fixture = Fixture::new().await;
+    let (id, first) = won(fixture.reserve("k").await);
+    fixture.db.advance_clock(Duration::from_secs(31)).await;
+    let (_, second) = won(fixture.reserve("k").await);
+    fixture.engine.start(&fixture.service, id, second).await.unwrap();
+    fixture.finish(id, first, FinishOutcome::Done, Some("ch_1")).await.unwrap();
+    fixture.finish(id, second, FinishOutcome::NotDone, None).await.unwrap();
+    assert_eq!(fixture.status(id).await, "unknown");
+    assert_eq!(fixture.count("select count(*) from operations where needs_manual").await, 1);
+}
+
+#[tokio::test]
+async fn a_signed_word_that_came_during_the_call_settles_it_when_the_worker_is_lost() {
+    let fixture = Fixture::new().await;
+    let (id, _) = fixture.executing("k").await;
+    webhook(&fixture, &done("evt_1", &id.to_string(), "ch_1", 12_900)).await;
+    fixture.db.advance_clock(Duration::from_secs(31)).await;
+    fixture.engine.take_over_expired().await.unwrap();
+    fixture.engine.reconcile_due().await.unwrap();
+    assert_eq!(fixture.status(id).await, "succeeded");
+    let recorded = "select count(*) from operations where external_reference = 'ch_1'";
+    assert_eq!(fixture.count(recorded).await, 1);
+}
+
+#[tokio::test]
+async fn a_webhook_without_amount_or_of_another_provider_proves_no_payment() {
+    let fixture = Fixture::new().await;
+    let (id, fence) = fixture.executing("k").await;
+    fixture.finish(id, fence, FinishOutcome::Ambiguous, None).await.unwrap();
+    let bare = format!(r#"{{"id":"evt_1","type":"charge.succeeded","provider_key":"{id}"}}"#);
+    assert_eq!(webhook(&fixture, &bare).await, WebhookTaken::Kept);
+    let body = done("evt_2", &id.to_string(), "ch_1", 12_900);
+    let signature = signed("a secret of the mail provider", now(&fixture).await, &body);
+    let mail = fixture.engine.provider_webhook("acme", "mail", &signature, body.as_bytes()).await;
+    assert_eq!(mail.unwrap(), WebhookTaken::Unmatched);
+    assert_eq!(fixture.status(id).await, "unknown");
+}
+
+#[tokio::test]
+async fn a_reference_named_for_the_first_time_contradicts_nothing_and_a_second_one_does() {
+    let fixture = Fixture::new().await;
+    let (id, fence) = fixture.executing("k").await;
+    fixture.finish(id, fence, FinishOutcome::Done, None).await.unwrap();
+    webhook(&fixture, &done("evt_1", &id.to_string(), "ch_1", 12_900)).await;
+    assert_eq!(fixture.count("select count(*) from incidents").await, 0);
+    let (id, fence) = fixture.executing("late").await;
+    fixture.db.advance_clock(Duration::from_secs(31)).await;
+    fixture.engine.take_over_expired().await.unwrap();
+    for _ in 0..2 {
+        fixture.finish(id, fence, FinishOutcome::Done, Some("ch_A")).await.unwrap();
+    }
+    let late = "select count(*) from evidence where external_reference = 'ch_A'";
+    assert_eq!(fixture.count(late).await, 1, "the same words again are one piece of evidence");
+    webhook(&fixture, &done("evt_2", &id.to_string(), "ch_B", 12_900)).await;
+    let suspected = "select count(*) from incidents where cause = 'double_effect_suspected'";
+    assert_eq!(fixture.count(suspected).await, 1);
 }
 
 #[tokio::test]

@@ -27,7 +27,7 @@ pub fn charge() -> KindPolicy {
         money: true,
         amount_pointer: Some("/amount_minor".into()),
         currency_pointer: Some("/currency".into()),
-        provider: None,
+        provider: Some("payments.charges".into()),
         lookup: false,
         absent_is_proof: false,
         honours_keys: true,
@@ -136,7 +136,10 @@ pub async fn engine(db: &TestDatabase) -> Engine {
         engine_connections: 10,
         console_connections: 10,
         providers: Vec::new(),
-        webhook_secrets: vec![("payments".into(), "a secret of the tests".into())],
+        webhook_secrets: vec![
+            ("payments".into(), "a secret of the tests".into()),
+            ("mail".into(), "a secret of the mail provider".into()),
+        ],
         search_secret: b"search secret of the tests".to_vec(),
         worker_name: "w-test".into(),
     };

@@ -43,6 +43,7 @@ async fn try_move(
         "update operations set status = $2, version = version + $3, fence = fence + $4, move = $5,
            attempt = attempt + $6, takeovers = takeovers + $7, max_attempts = max_attempts + $8,
            needs_manual = case when $9 = 'set' then true when $9 = 'clear' then false else needs_manual end,
+           payload = case when $5 = 'O27' then null else payload end,
            tombstoned_at = case when $5 = 'O27' then onceover_now() else tombstoned_at end
          where id = $1",
     )
@@ -195,4 +196,27 @@ async fn the_timeline_is_written_by_the_database_with_its_actor() {
     .unwrap();
     let told: Vec<_> = told.iter().map(|(rule, kind)| (rule.as_str(), kind.as_str())).collect();
     assert_eq!(told, [("O1", "service"), ("O2", "service"), ("O10", "database")]);
+}
+
+#[tokio::test]
+async fn nobody_rewrites_an_answer_or_writes_the_timeline_by_hand() {
+    let fixture = Fixture::new().await;
+    let (id, fence) = fixture.executing("k").await;
+    fixture.finish(id, fence, engine::FinishOutcome::Done, Some("ch_1")).await.unwrap();
+    for sql in [
+        "update operations set move = 'O25', response_body = 'forged', response_status = 500",
+        "update operations set move = 'O25', ended_by = 'O7'",
+        "update operations set move = 'O26', version = version + 1, completed_at = now()",
+    ] {
+        assert!(fixture.pool().execute(sql).await.is_err(), "{sql}");
+    }
+    for role in ["onceover_app", "onceover_engine"] {
+        let mut tx = fixture.pool().begin().await.unwrap();
+        tx.execute(sqlx::AssertSqlSafe(format!("set local role {role}"))).await.unwrap();
+        let forged = "insert into operation_events
+            (tenant_id, operation_id, move, to_status, version, fence, attempt, actor_kind, actor)
+            values (gen_random_uuid(), gen_random_uuid(), 'O21', 'succeeded', 1, 1, 1, 'staff', 'x')";
+        assert!(tx.execute(forged).await.is_err(), "{role}");
+        tx.rollback().await.unwrap();
+    }
 }

@@ -1,10 +1,15 @@
 //! One key, one effect: what every repeat of a key is answered, in every state.
 
-use domain::{operation::Status, problem::Code};
+use domain::{
+    access::Role,
+    action::{Outcome, Verb},
+    operation::Status,
+    problem::Code,
+};
 use engine::{Admission, FinishOutcome, Reserve, StoredAnswer};
 use std::time::Duration;
 
-use crate::fixture::{Fixture, PAYLOAD, code, finish, mail_request, request, won};
+use crate::fixture::{Fixture, PAYLOAD, action, code, finish, mail_request, request, won};
 
 #[tokio::test]
 async fn fifty_at_once_one_wins_and_the_others_wait() {
@@ -316,4 +321,28 @@ async fn waiting_ends_with_the_first_ones_answer() {
     fixture.finish(id, fence, FinishOutcome::Done, Some("ch_1")).await.unwrap();
     assert!(matches!(waiting.await.unwrap(), Admission::Replayed { .. }));
     assert_eq!(fixture.status(id).await, Status::Succeeded.as_str());
+}
+
+#[tokio::test]
+async fn after_a_persons_guess_no_new_key_is_called_safe() {
+    let fixture = Fixture::new().await;
+    let operator = fixture.person("operator", Role::Operator).await;
+    let (id, fence) =
+        won(fixture.engine.reserve(&fixture.service, mail_request("m")).await.unwrap());
+    fixture.engine.start(&fixture.service, id, fence).await.unwrap();
+    fixture.finish(id, fence, FinishOutcome::Ambiguous, None).await.unwrap();
+    fixture.engine.reconcile_due().await.unwrap();
+    fixture.db.advance_clock(Duration::from_secs(71)).await;
+    let version = fixture.engine.operation_for_service(&fixture.service, id).await.unwrap().version;
+    let guess = engine::ActionRequest {
+        outcome: Some(Outcome::NotHappenedRetry),
+        ..action(id, Verb::Confirm, version)
+    };
+    fixture.engine.act(&operator, guess).await.unwrap();
+    let (_, fence) =
+        won(fixture.engine.reserve(&fixture.service, mail_request("m")).await.unwrap());
+    fixture.engine.start(&fixture.service, id, fence).await.unwrap();
+    fixture.finish(id, fence, FinishOutcome::Rejected, None).await.unwrap();
+    let again = fixture.engine.reserve(&fixture.service, mail_request("m")).await.unwrap();
+    assert!(matches!(again, Admission::FailedTerminal { safe_new_key: false, .. }), "{again:?}");
 }

@@ -5,7 +5,7 @@
 //! answers, late webhooks.
 
 use crate::{
-    SplitMix64,
+    EffectKind, SplitMix64,
     job::{Flow, Job},
     providers::{Mode, Rule},
     story,
@@ -158,7 +158,8 @@ fn trouble(rng: &mut SplitMix64, job: Job) -> Job {
         21 => job.rule(once(Mode::ApplyDrop).with_webhook(4_000, false)),
         22 => job.rule(once(Mode::Apply500)),
         23 => job.rule(once(Mode::Garbage)),
-        24..36 => job.flow(Flow::Queued),
+        // Drafts are the services' own: no worker would take a queued one.
+        24..36 if job.kind != EffectKind::Draft => job.flow(Flow::Queued),
         _ => job,
     }
 }
