@@ -23,6 +23,7 @@ build_wasm() (
 
 checksum() { cksum "$@" | tr -s ' \n' '_'; }
 
+# -Os, for -Oz makes the module smaller but what brotli leaves of it larger.
 # wasm-opt's features are those that rustc's wasm32 target has on by default.
 glue_and_shrink() {
     local key new="$BINDGEN_DIR.new"
@@ -33,7 +34,7 @@ glue_and_shrink() {
     fi
     rm -rf "$new" "$BINDGEN_DIR" "$BINDGEN_DIR.key"
     wasm-bindgen --target web --no-typescript --out-name "$OUTPUT_NAME" --out-dir "$new" "$WASM_BUILT" || return 1
-    "$NODE_BIN/wasm-opt" -Oz --enable-bulk-memory --enable-nontrapping-float-to-int --enable-sign-ext \
+    "$NODE_BIN/wasm-opt" -Os --converge --enable-bulk-memory --enable-nontrapping-float-to-int --enable-sign-ext \
         --enable-mutable-globals --enable-reference-types --enable-multivalue \
         "$new/${OUTPUT_NAME}_bg.wasm" -o "$new/${OUTPUT_NAME}_bg.wasm" || return 1
     mv "$new" "$BINDGEN_DIR"

@@ -5,6 +5,13 @@
 
 #![recursion_limit = "256"]
 
+// A server without it and a browser with it disagree about the page, and nothing comes to life.
+#[cfg(not(erase_components))]
+compile_error!(
+    "views are not type-erased: RUSTFLAGS hides the flags of .cargo/config.toml; \
+     add `--cfg erase_components` to it"
+);
+
 pub mod api;
 mod app;
 pub mod components;

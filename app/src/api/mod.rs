@@ -13,6 +13,7 @@ mod decision;
 mod desk;
 pub mod operations;
 pub mod overview;
+pub mod page_data;
 pub mod receipts;
 #[cfg(feature = "ssr")]
 mod redirect;

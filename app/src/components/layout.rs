@@ -11,7 +11,10 @@ use super::{
     icon::{Icon, IconName},
     nav::Nav,
 };
-use crate::{api::session, location, text};
+use crate::{
+    api::{page_data::page_data, session},
+    location, text,
+};
 
 /// The frame around the route that is shown.
 #[component]
@@ -20,7 +23,7 @@ pub fn Layout() -> impl IntoView {
     let (path, query) = (place.pathname, place.search);
     let here = Signal::derive(move || location::here(&path.get(), &query.get()));
     // Read again with every page, so that the count of what needs a person does not age.
-    let me = Resource::new(move || path.get(), |_| session::me());
+    let me = page_data(move || path.get(), |_| session::me());
     view! {
         <a class="skip-link" href="#main" rel="external">"Skip to the content"</a>
         <div class="frame">

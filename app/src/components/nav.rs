@@ -5,7 +5,7 @@ use leptos::prelude::*;
 use leptos_router::components::A;
 
 use super::icon::{Icon, IconName};
-use crate::{error::ConsoleError, text};
+use crate::{api::page_data::PageData, error::ConsoleError, text};
 
 /// The console's mark: a ring that closes with a check.
 #[component]
@@ -22,7 +22,7 @@ pub fn BrandMark() -> impl IntoView {
 #[component]
 pub fn Nav(
     /// Who is signed in.
-    me: Resource<Result<Me, ConsoleError>>,
+    me: PageData<Result<Me, ConsoleError>>,
     /// The page to come back to after a preference has changed.
     here: Signal<String>,
 ) -> impl IntoView {

@@ -8,7 +8,7 @@ use leptos::prelude::*;
 use leptos_meta::Title;
 
 use crate::{
-    api::session,
+    api::{page_data::page_data, session},
     components::{
         icon::{Icon, IconName},
         notice::FailedPart,
@@ -19,7 +19,7 @@ use crate::{
 /// The signed-in person's page.
 #[component]
 pub fn MePage() -> impl IntoView {
-    let me = Resource::new(|| (), |()| session::me());
+    let me = page_data(|| (), |()| session::me());
     view! {
         <Title text="You · Onceover"/>
         <Transition>{move || Suspend::new(async move { content(me.await) })}</Transition>

@@ -8,7 +8,7 @@ use leptos_router::hooks::use_location;
 
 use super::operations::row::{ATTENTION_COLUMNS, attention_row};
 use crate::{
-    api::overview::overview,
+    api::{overview::overview, page_data::page_data},
     components::{
         data_table::DataTable,
         empty_state::EmptyState,
@@ -25,7 +25,7 @@ use crate::{
 #[component]
 pub fn OverviewPage() -> impl IntoView {
     let query = use_location().search;
-    let data = Resource::new(|| (), |()| overview());
+    let data = page_data(|| (), |()| overview());
     view! {
         <Title text="Attention · Onceover"/>
         <Transition>

@@ -6,7 +6,7 @@ use leptos_meta::Title;
 use leptos_router::hooks::{use_params_map, use_url};
 
 use crate::{
-    api::{receipts::receipt, refused::value},
+    api::{page_data::page_data, receipts::receipt, refused::value},
     components::{
         notice::{Notice, Tone},
         receipt_view::ReceiptView,
@@ -24,7 +24,7 @@ pub fn ReceiptPage() -> impl IntoView {
         params.with(|params| params.get("id")).and_then(|id| id.parse::<OperationId>().ok())
     });
     let replayed = Memo::new(move |_| url.with(|url| value(url.search(), "replayed").is_some()));
-    let receipt = Resource::new(move || id.get(), load);
+    let receipt = page_data(move || id.get(), load);
     view! {
         <Title text="Receipt · Onceover"/>
         <Transition fallback=|| view! { <p class="page-sub">"Loading the receipt"</p> }>

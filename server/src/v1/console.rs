@@ -12,7 +12,7 @@ use domain::{
     action::{Outcome, Verb},
     listing::{MAX_FILTER_CHARS, OperationFilter, Page, StatusFilter},
     problem::Code,
-    view::{OperationRow, Receipt},
+    view::{OperationDetail, OperationRow, Receipt},
 };
 use engine::ActionRequest;
 use serde_json::{Value, json};
@@ -80,6 +80,17 @@ fn instant(name: &str, value: &str) -> Result<DateTime<Utc>, Refused> {
     DateTime::parse_from_rfc3339(value)
         .map(|instant| instant.to_utc())
         .map_err(|_| bad_filter(name, "An instant looks like 2026-11-29T12:00:00Z."))
+}
+
+/// An operation in full: the facts of its list row stand at the top, beside the rest.
+pub(super) fn in_full(detail: &OperationDetail) -> Value {
+    let mut whole = json!(detail);
+    if let Value::Object(members) = &mut whole
+        && let Some(Value::Object(row)) = members.remove("row")
+    {
+        members.extend(row);
+    }
+    whole
 }
 
 /// `GET /operations/{id}/timeline`.

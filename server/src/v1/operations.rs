@@ -22,6 +22,7 @@ use super::{
     answers,
     auth::{Anyone, Service},
     body::{Fields, missing},
+    console,
 };
 use crate::{refusal::Refused, router::AppState};
 
@@ -252,7 +253,9 @@ pub async fn show(
         Caller::Service(by) => {
             Json(state.engine.operation_for_service(&by, id).await?).into_response()
         }
-        Caller::Staff(by) => Json(state.engine.operation(&by, id).await?).into_response(),
+        Caller::Staff(by) => {
+            Json(console::in_full(&state.engine.operation(&by, id).await?)).into_response()
+        }
     })
 }
 

@@ -12,6 +12,7 @@ use super::sections::{
 use crate::{
     api::{
         operations::{OperationPage, operation},
+        page_data::page_data,
         refused::RefusedForm,
     },
     components::timeline::{Timeline, axis::Axis},
@@ -35,7 +36,7 @@ pub fn DetailPage() -> impl IntoView {
         };
         desk.refusal().or_else(from_address)
     });
-    let page = Resource::new(move || (id.get(), desk.sent()), |(id, _)| load(id));
+    let page = page_data(move || (id.get(), desk.sent()), |(id, _)| load(id));
     view! {
         <Title text="Operation · Onceover"/>
         <Transition fallback=|| view! { <p class="page-sub">"Loading the operation"</p> }>

@@ -14,6 +14,7 @@ use super::{
 use crate::{
     api::{
         operations::{OperationPage, ask_provider, operation},
+        page_data::page_data,
         receipts::receipt,
         refused::RefusedForm,
     },
@@ -44,8 +45,8 @@ pub fn FormPage() -> impl IntoView {
     let kept = Memo::new(move |_| refused.get().map(|refused| refused.kept).unwrap_or_default());
     let draft = Draft::new(&kept.get_untracked());
 
-    let page = Resource::new(move || (place.get(), actions.sent(verb())), |(place, _)| load(place));
-    let answer = Resource::new(
+    let page = page_data(move || (place.get(), actions.sent(verb())), |(place, _)| load(place));
+    let answer = page_data(
         move || (place.get(), actions.sent(verb())),
         |(place, _)| async move {
             match place {
@@ -54,7 +55,7 @@ pub fn FormPage() -> impl IntoView {
             }
         },
     );
-    let other = Resource::new(
+    let other = page_data(
         move || match refusal.get() {
             Some(ConsoleError::Refused(refusal)) => refusal.receipt,
             _ => None,

@@ -10,7 +10,10 @@ use leptos_router::hooks::use_location;
 
 use super::row::{LIST_COLUMNS, list_row};
 use crate::{
-    api::operations::{kind_names, list_operations},
+    api::{
+        operations::{kind_names, list_operations},
+        page_data::page_data,
+    },
     components::{
         data_table::DataTable,
         empty_state::EmptyState,
@@ -26,8 +29,8 @@ use crate::{
 #[component]
 pub fn ListPage() -> impl IntoView {
     let query = use_location().search;
-    let kinds = Resource::new(|| (), |()| kind_names());
-    let page = Resource::new(move || query.get(), list_operations);
+    let kinds = page_data(|| (), |()| kind_names());
+    let page = page_data(move || query.get(), list_operations);
     view! {
         <Title text="Operations · Onceover"/>
         <header class="page-head">
