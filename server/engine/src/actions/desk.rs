@@ -1,6 +1,7 @@
 //! Notes and *taken by*: audited, and moving no version.
 
 use domain::{access::Permission, ids::OperationId, problem::Code};
+use sha2::{Digest as _, Sha256};
 
 use super::entry;
 use crate::{
@@ -63,7 +64,10 @@ impl Engine {
         detail::for_service(&mut tx, target)
             .await?
             .ok_or_else(|| EngineError::refused(Code::NotFound))?;
-        if note::insert(&mut tx, target, by.staff_id(), by.name(), form_key, text).await? {
+        // The form and its words: sent twice it adds nothing, but words changed after Back are another
+        // note and must not be dropped.
+        let form_key = format!("{form_key} {}", hex::encode(Sha256::digest(text.as_bytes())));
+        if note::insert(&mut tx, target, by.staff_id(), by.name(), &form_key, text).await? {
             audit::add(&mut tx, entry(by, "note", &id.to_string(), "")).await?;
         }
         tx.commit().await?;

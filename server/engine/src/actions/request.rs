@@ -9,10 +9,10 @@ use domain::{
 
 use crate::error::EngineError;
 
-/// The longest reason, in characters.
-pub(super) const MAX_REASON: usize = 2_000;
-/// The longest evidence, in characters.
-const MAX_EVIDENCE: usize = 10_000;
+/// The longest reason, in characters; the page says the same.
+pub(super) const MAX_REASON: usize = 1_000;
+/// The longest evidence, in characters; the page says the same.
+const MAX_EVIDENCE: usize = 4_000;
 /// The longest reference, in characters.
 const MAX_REFERENCE: usize = 512;
 

@@ -7,7 +7,9 @@ use super::Target;
 use crate::error::EngineError;
 
 // In sweeps the clock stands in a sub-select: read once, its value can bound an index scan; the
-// volatile call itself could not, and each sweep would read past all rows that are not due.
+// volatile call itself could not, and each sweep would read past all rows that are not due. Kinds
+// are looked at one by one: over several at once an index gives no order, and all that is due would
+// be read and sorted for the first few.
 
 /// Up to `max` operations that a worker may take: reserved and unheld, oldest first, locked and
 /// skipping what others look at.
@@ -21,11 +23,14 @@ pub async fn claimable(
     max: i64,
 ) -> Result<Vec<OperationId>, EngineError> {
     let ids = sqlx::query_scalar!(
-        "select o.id from operations o
-         where o.tenant_id = $1 and o.operation = any($2) and o.status = 'reserved'
-           and not exists (select from leases l
-             where l.tenant_id = o.tenant_id and l.operation_id = o.id and l.lease_until >= (select onceover_now()))
-         order by o.id limit $3 for update of o skip locked",
+        r#"select o.id as "id!" from unnest($2::text[]) as k(name) cross join lateral (
+             select p.id from operations p
+             where p.tenant_id = $1 and p.operation = k.name and p.status = 'reserved'
+               and not exists (select from leases l
+                 where l.tenant_id = p.tenant_id and l.operation_id = p.id
+                   and l.lease_until >= (select onceover_now()))
+             order by p.id limit $3 for update of p skip locked) o
+           order by o.id limit $3"#,
         tenant.uuid(),
         kinds,
         max,
@@ -46,10 +51,12 @@ pub async fn due_for_retry(
     max: i64,
 ) -> Result<Vec<OperationId>, EngineError> {
     let ids = sqlx::query_scalar!(
-        "select id from operations
-         where tenant_id = $1 and operation = any($2) and status = 'failed_retryable'
-           and next_at <= (select onceover_now()) and attempt < max_attempts
-         order by next_at limit $3 for update skip locked",
+        r#"select o.id as "id!" from unnest($2::text[]) as k(name) cross join lateral (
+             select p.id, p.next_at from operations p
+             where p.tenant_id = $1 and p.operation = k.name and p.status = 'failed_retryable'
+               and p.next_at <= (select onceover_now()) and p.attempt < p.max_attempts
+             order by p.next_at limit $3 for update skip locked) o
+           order by o.next_at limit $3"#,
         tenant.uuid(),
         kinds,
         max,

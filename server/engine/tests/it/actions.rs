@@ -295,13 +295,15 @@ async fn notes_and_takes_are_audited_once_and_move_no_version() {
         code(fixture.engine.add_note(&viewer, id, "form-2", "x").await),
         Code::PermissionMissing
     );
+    fixture.engine.add_note(&operator, id, "form-1", "I rang them").await.unwrap();
     let detail = fixture.engine.operation(&viewer, id).await.unwrap();
     assert_eq!(detail.row.version, version);
-    assert_eq!(detail.notes.len(), 1);
+    let notes: Vec<_> = detail.notes.iter().map(|note| note.text.as_str()).collect();
+    assert_eq!(notes, ["I ring the provider", "I rang them"], "sent twice, once; changed, kept");
     assert_eq!(detail.row.taken_by.as_deref(), Some("operator"));
     assert_eq!(
         fixture.count("select count(*) from audit where action in ('note', 'take')").await,
-        3
+        4
     );
 }
 

@@ -68,7 +68,8 @@ async fn plant(fixture: &Fixture) {
            case when s.status in ('succeeded', 'failed_terminal') then now() end, 'service', 'planted'
          from (select * from operations limit 1) o, generate_series(1, $1) n,
            lateral (select case when n % 100 = 0 then 'unknown' when n % 101 = 0 then 'failed_terminal'
-             when n % 103 = 0 then 'failed_retryable' when n % 5000 = 1 then 'executing' else 'succeeded' end as status) s",
+             when n % 103 = 0 then 'failed_retryable' when n % 5000 = 1 then 'executing'
+             when n % 50 = 3 then 'reserved' else 'succeeded' end as status) s",
     )
     .bind(ROWS)
     .execute(pool)
