@@ -16,7 +16,7 @@ use crate::{
         operations::{OperationPage, ask_provider, operation},
         page_data::page_data,
         receipts::receipt,
-        refused::RefusedForm,
+        refused::{RefusedForm, value},
     },
     components::confirm_form::Draft,
     error::ConsoleError,
@@ -41,6 +41,9 @@ pub fn FormPage() -> impl IntoView {
     let refusal = Memo::new(move |_| {
         let from_address = || refused.get().map(|refused| ConsoleError::Refused(refused.refusal));
         actions.refusal(verb()).or_else(from_address)
+    });
+    let opened_at = Memo::new(move |_| {
+        url.with(|url| value(url.search(), "version")).and_then(|version| version.parse().ok())
     });
     let kept = Memo::new(move |_| refused.get().map(|refused| refused.kept).unwrap_or_default());
     let draft = Draft::new(&kept.get_untracked());
@@ -82,9 +85,17 @@ pub fn FormPage() -> impl IntoView {
         <Transition fallback=|| view! { <p class="page-sub">"Loading the operation"</p> }>
             {move || {
                 let (place, refusal, kept) = (place.get(), refusal.get(), kept.get());
+                let opened_at: Option<i64> = opened_at.get();
                 Suspend::new(async move {
-                    let known = Known { answer: answer.await, other: other.await };
-                    match (page.await, place) {
+                    let (answer, other, page) = (answer.await, other.await, page.await);
+                    // An explained refusal asks for a new look: from there on the form carries the
+                    // version that is shown.
+                    let opened_at = opened_at.filter(|opened_at| {
+                        refusal.is_none()
+                            && page.as_ref().is_ok_and(|page| *opened_at < page.detail.row.version)
+                    });
+                    let known = Known { answer, other, opened_at };
+                    match (page, place) {
                         (Ok(page), Some((_, verb))) => view! {
                             <FormBody
                                 detail=&page.detail

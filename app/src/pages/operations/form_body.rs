@@ -35,6 +35,9 @@ pub struct Known {
     pub answer: Option<Result<ProviderAnswer, ConsoleError>>,
     /// The decision that stands instead of a refused one.
     pub other: Option<Receipt>,
+    /// The version that the form was opened at, where the record has moved on since: the decision is
+    /// still about that one, so that sending it again finds its receipt (D41).
+    pub opened_at: Option<i64>,
 }
 
 /// The content.
@@ -65,10 +68,12 @@ pub fn FormBody<'a>(
         view! { <RefusalSummary error verb detail other node_ref=summary/> }.into_any()
     });
     let hint = refusal.is_none().then(|| offer.as_ref().and_then(offer_notice)).flatten();
-    let enabled = verb.fits(row.status)
-        && offer.as_ref().is_none_or(|offer| {
-            offer.missing.is_none() && offer.refusal != Some(Code::NotAllowedInState)
-        });
+    let moved_on = known.opened_at.map(|opened_at| moved_on(opened_at, detail));
+    let enabled = known.opened_at.is_some()
+        || verb.fits(row.status)
+            && offer.as_ref().is_none_or(|offer| {
+                offer.missing.is_none() && offer.refusal != Some(Code::NotAllowedInState)
+            });
     let field = match refusal {
         Some(ConsoleError::Refused(refusal)) => Some(refusal),
         Some(ConsoleError::Unreachable) | None => None,
@@ -80,7 +85,9 @@ pub fn FormBody<'a>(
         }
         _ => ().into_any(),
     };
-    let form = form(detail, verb, field.as_ref(), kept, draft, actions, enabled);
+    let mut decided_on = detail.clone();
+    decided_on.row.version = known.opened_at.unwrap_or(row.version);
+    let form = form(&decided_on, verb, field.as_ref(), kept, draft, actions, enabled);
     view! {
         <article class="detail">
             <header class="detail-head">
@@ -98,10 +105,27 @@ pub fn FormBody<'a>(
             </header>
             {refused}
             {hint}
+            {moved_on}
             <VerdictBand verdict=detail.verdict.clone()/>
             {facts}
             {form}
         </article>
+    }
+    .into_any()
+}
+
+/// The record has changed since the form was opened: the command will say what that means.
+fn moved_on(opened_at: i64, detail: &OperationDetail) -> AnyView {
+    let words = format!(
+        "This form was opened at version {opened_at}; the operation is {} at version {} now. Sending \
+         the decision that was taken shows its receipt again; any other is refused.",
+        detail.row.status.label(),
+        detail.row.version
+    );
+    view! {
+        <Notice tone=Tone::Caution title="The operation has changed since.">
+            <p>{words}</p>
+        </Notice>
     }
     .into_any()
 }

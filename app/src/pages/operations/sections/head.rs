@@ -64,7 +64,8 @@ pub fn Head<'a>(
 }
 
 fn href(detail: &OperationDetail, offer: &ActionOffer) -> String {
-    format!("/operations/{}/{}", detail.row.id, offer.verb)
+    // The version that was read when the decision began: after Back it is still the one decided on.
+    format!("/operations/{}/{}?version={}", detail.row.id, offer.verb, detail.row.version)
 }
 
 fn main_action(detail: &OperationDetail, offer: &ActionOffer) -> AnyView {
