@@ -69,6 +69,15 @@ impl ProviderControl {
         self.send(self.client.post(format!("{}/modes", self.url)).json(&modes)).await.map(drop)
     }
 
+    /// The rules in force. One that held once is gone from here as soon as a request has met it.
+    ///
+    /// # Errors
+    /// As [`Self::replace`], or an answer that is not JSON.
+    pub async fn modes(&self) -> Result<Modes, ControlError> {
+        let text = self.send(self.client.get(format!("{}/modes", self.url))).await?;
+        serde_json::from_str(&text).map_err(Into::into)
+    }
+
     /// Forgets every rule.
     ///
     /// # Errors
