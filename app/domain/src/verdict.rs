@@ -152,7 +152,7 @@ fn unknown(facts: &Facts<'_>) -> (Safety, String) {
     if !facts.needs_manual {
         return (
             Safety::Wait,
-            "Wait: it may have happened, and reconciliation is asking the provider.".into(),
+            "Wait: it may have happened, and reconciliation is looking for proof.".into(),
         );
     }
     let why = if facts.takeovers >= 3 {

@@ -151,8 +151,7 @@ async fn execute(
     {
         // An answer that cannot be stored as it is says nothing for certain.
         tracing::warn!(operation.id = %target.id, field = refusal.field, "an answer cannot be stored");
-        let unreadable = Finish { fence: finish.fence, ..Finish::ambiguous() };
-        return record(engine, target, &unreadable, &actor).await;
+        return record(engine, target, &Finish::ambiguous(finish.fence), &actor).await;
     }
     recorded
 }

@@ -119,11 +119,11 @@ pub enum Finished {
 }
 
 impl Finish {
-    /// What a holder says that does not know what became of its call; the fence is its own.
+    /// What a holder says that does not know what became of its call.
     #[must_use]
-    pub const fn ambiguous() -> Self {
+    pub const fn ambiguous(fence: i64) -> Self {
         Self {
-            fence: 0,
+            fence,
             outcome: FinishOutcome::Ambiguous,
             external_reference: None,
             amount_minor: None,
@@ -138,8 +138,7 @@ impl Engine {
     /// Ends a call.
     ///
     /// # Errors
-    /// Refused: `fence_lost` for a fence that was never granted, `not_allowed_in_state` where no
-    /// call had begun, `unprocessable`, `not_found`.
+    /// Refused: `fence_lost` for a fence that was never granted, `unprocessable`, `not_found`.
     pub async fn finish(
         &self,
         by: &ServiceCaller,

@@ -147,7 +147,7 @@ pub async fn empty(db: &mut PgConnection, target: Target) -> Result<(), EngineEr
     Ok(())
 }
 
-/// Which of these operations have unrefuted evidence of Done.
+/// Whether any unrefuted evidence says that it happened.
 ///
 /// # Errors
 /// The database's.
