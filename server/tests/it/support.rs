@@ -77,6 +77,11 @@ pub fn charge() -> KindPolicy {
         masked_pointers: vec![],
         search_pointers: vec!["/invoice_id".into()],
         reference_url: None,
+        undo_kind: None,
+        undo_reference_member: None,
+        purge_after_ms: None,
+        publication: false,
+        approval_ttl_ms: 86_400_000,
     }
 }
 

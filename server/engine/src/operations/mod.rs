@@ -3,6 +3,7 @@
 mod answer;
 mod claim;
 mod classify;
+mod enqueue;
 mod expire;
 mod finish;
 mod guards;
@@ -19,6 +20,7 @@ pub use hold::{Beat, Started};
 pub use reserve::{Admission, Reserve};
 
 pub(crate) use claim::claim_for;
+pub(crate) use enqueue::{Enqueued, OwnRequest, enqueue, is_refused_for_good};
 pub(crate) use finish::finish_in;
 pub(crate) use guards::differs;
 pub(crate) use hold::start_in;
@@ -28,7 +30,7 @@ pub(crate) use payload::{bounded, hashed_term, masked};
 
 use std::time::Duration;
 
-use domain::problem::Code;
+use domain::{ids::TenantId, problem::Code};
 use sqlx::PgConnection;
 
 use crate::{
@@ -101,6 +103,15 @@ pub(crate) async fn lock_with_kind(
         .ok_or_else(|| EngineError::refused(Code::NotFound))?;
     let kind = kind_of(db, &row).await?;
     Ok((row, kind))
+}
+
+/// A kind by its name.
+pub(crate) async fn kind_named(
+    db: &mut PgConnection,
+    tenant: TenantId,
+    name: &str,
+) -> Result<KindPolicy, EngineError> {
+    kind::find(db, tenant, name).await?.ok_or_else(|| EngineError::refused(Code::KindUnknown))
 }
 
 pub(crate) async fn kind_of(

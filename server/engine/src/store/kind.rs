@@ -58,6 +58,16 @@ pub struct KindPolicy {
     pub search_pointers: Vec<String>,
     /// https template of the provider's page, with `{reference}`.
     pub reference_url: Option<String>,
+    /// The kind whose operation undoes one of this kind; `None`: nothing can.
+    pub undo_kind: Option<String>,
+    /// Of an undo: the member of its payload that names the reference of what it undoes.
+    pub undo_reference_member: Option<String>,
+    /// From the tombstone to the removal of the row; `None`: never (O29).
+    pub purge_after_ms: Option<i64>,
+    /// It makes something public: its keys are kept for ever, like those of money.
+    pub publication: bool,
+    /// How long a request for a second person stands.
+    pub approval_ttl_ms: i64,
 }
 
 impl KindPolicy {
@@ -115,7 +125,8 @@ pub async fn find(
         "select name, irreversible, harmless_reason, money, amount_pointer, currency_pointer, provider, lookup,
            absent_is_proof, honours_keys, key_ttl_ms, call_deadline_ms, lease_ms, settle_window_ms, max_attempts,
            max_claims, max_reconcile_tries, backoff_ms, retention_ms, approval_threshold_minor, masked_pointers,
-           search_pointers, reference_url
+           search_pointers, reference_url, undo_kind, undo_reference_member, purge_after_ms, publication,
+           approval_ttl_ms
          from operation_kinds where tenant_id = $1 and name = $2",
         tenant.uuid(),
         name,
@@ -170,9 +181,10 @@ pub async fn put(
            (tenant_id, name, irreversible, harmless_reason, money, amount_pointer, currency_pointer, provider, lookup,
             absent_is_proof, honours_keys, key_ttl_ms, call_deadline_ms, lease_ms, settle_window_ms, max_attempts,
             max_claims, max_reconcile_tries, backoff_ms, retention_ms, approval_threshold_minor, masked_pointers,
-            search_pointers, reference_url)
+            search_pointers, reference_url, undo_kind, undo_reference_member, purge_after_ms, publication,
+            approval_ttl_ms)
          values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, $20, $21, $22,
-            $23, $24)
+            $23, $24, $25, $26, $27, $28, $29)
          on conflict (tenant_id, name) do update set
             irreversible = excluded.irreversible, harmless_reason = excluded.harmless_reason,
             money = excluded.money, amount_pointer = excluded.amount_pointer,
@@ -184,7 +196,9 @@ pub async fn put(
             max_reconcile_tries = excluded.max_reconcile_tries, backoff_ms = excluded.backoff_ms,
             retention_ms = excluded.retention_ms, approval_threshold_minor = excluded.approval_threshold_minor,
             masked_pointers = excluded.masked_pointers, search_pointers = excluded.search_pointers,
-            reference_url = excluded.reference_url, updated_at = onceover_now()",
+            reference_url = excluded.reference_url, undo_kind = excluded.undo_kind,
+            undo_reference_member = excluded.undo_reference_member, purge_after_ms = excluded.purge_after_ms,
+            publication = excluded.publication, approval_ttl_ms = excluded.approval_ttl_ms, updated_at = onceover_now()",
         tenant.uuid(),
         kind.name,
         kind.irreversible,
@@ -209,6 +223,11 @@ pub async fn put(
         &kind.masked_pointers,
         &kind.search_pointers,
         kind.reference_url,
+        kind.undo_kind,
+        kind.undo_reference_member,
+        kind.purge_after_ms,
+        kind.publication,
+        kind.approval_ttl_ms,
     )
     .execute(db)
     .await?;

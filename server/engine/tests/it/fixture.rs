@@ -44,6 +44,11 @@ pub fn charge() -> KindPolicy {
         masked_pointers: vec!["/card".into()],
         search_pointers: vec!["/invoice_id".into(), "/card".into()],
         reference_url: Some("https://provider.example/charges/{reference}".into()),
+        undo_kind: None,
+        undo_reference_member: None,
+        purge_after_ms: None,
+        publication: false,
+        approval_ttl_ms: 86_400_000,
     }
 }
 

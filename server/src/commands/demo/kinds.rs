@@ -106,6 +106,11 @@ fn base(kind: EffectKind) -> KindPolicy {
         masked_pointers: Vec::new(),
         search_pointers: Vec::new(),
         reference_url: None,
+        undo_kind: None,
+        undo_reference_member: None,
+        purge_after_ms: None,
+        publication: false,
+        approval_ttl_ms: 86_400_000,
     }
 }
 
