@@ -8,6 +8,7 @@ pub mod ids;
 pub mod json;
 pub mod lease;
 pub mod listing;
+pub mod machine;
 pub mod money;
 pub mod operation;
 pub mod problem;

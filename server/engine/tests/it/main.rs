@@ -12,6 +12,7 @@ mod expiry;
 mod fixture;
 mod life;
 mod lists;
+mod machines;
 mod moves;
 mod plans;
 mod races;

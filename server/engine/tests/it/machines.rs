@@ -1,0 +1,25 @@
+//! The rules in `domain` and those in the database are one table: each machine's are compared whole.
+
+use domain::machine::Machine;
+
+use crate::fixture::Fixture;
+
+/// Compares one machine's rules with the database's, both ways.
+pub async fn same_rules<M: Machine>(fixture: &Fixture) {
+    let stored: Vec<(String, String, String)> = sqlx::query_as(
+        "select rule, from_status, to_status from machine_moves where machine = $1 order by 1, 2, 3",
+    )
+    .bind(M::NAME)
+    .fetch_all(fixture.pool())
+    .await
+    .unwrap();
+    let mut known: Vec<_> = M::RULES
+        .iter()
+        .map(|rule| {
+            let from = rule.from.map_or("", M::as_str);
+            (rule.rule.to_owned(), from.to_owned(), rule.to.as_str().to_owned())
+        })
+        .collect();
+    known.sort();
+    assert_eq!(known, stored, "{}", M::NAME);
+}
