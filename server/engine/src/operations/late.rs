@@ -11,11 +11,16 @@ use super::{finish::FinishOutcome, guards::differs, moves::Moves};
 use crate::{
     error::EngineError,
     store::{
+        event,
         evidence::{self, DoneEvidence, NewEvidence},
         kind::KindPolicy,
         operation::{Change, Operation},
     },
 };
+
+/// The incident where evidence differs from what a person confirmed.
+const CONTRADICTED: (&str, &str) =
+    ("confirmation_contradicted", "The provider contradicts what a person confirmed.");
 
 /// What somebody says about an operation that it does not hold.
 pub(crate) struct Said<'a> {
@@ -120,13 +125,15 @@ pub(crate) async fn keep_evidence(
             moves.make(row, kind, Event::LateEvidence, change).await?;
         }
         Status::Reserved | Status::FailedRetryable if done => {
-            moves
-                .open_incident(
-                    row,
+            let (cause, summary) = if event::was_denied(moves.db, row.target).await? {
+                CONTRADICTED
+            } else {
+                (
                     "done_after_not_done",
                     "It was recorded as not done; evidence says that it did happen.",
                 )
-                .await?;
+            };
+            moves.open_incident(row, cause, summary).await?;
             moves.make(row, kind, Event::EvidenceContradicts, change).await?;
             moves.prove_by_record(row, kind).await?;
         }
@@ -190,14 +197,11 @@ async fn settle_final(
         moves.make(row, kind, Event::EvidenceAgrees, change).await?;
         return Ok(());
     }
-    if opposite {
-        let by_person = matches!(row.ended_by, Some(Event::ConfirmHappened | Event::ConfirmStop));
-        let (cause, summary) = if by_person {
-            ("confirmation_contradicted", "The provider contradicts what a person confirmed.")
-        } else {
-            ("outcome_contradicted", "Evidence contradicts the recorded outcome.")
-        };
-        moves.open_incident(row, cause, summary).await?;
+    if matches!(row.ended_by, Some(Event::ConfirmHappened | Event::ConfirmStop)) {
+        moves.open_incident(row, CONTRADICTED.0, CONTRADICTED.1).await?;
+    } else if opposite {
+        let summary = "Evidence contradicts the recorded outcome.";
+        moves.open_incident(row, "outcome_contradicted", summary).await?;
     }
     moves.make(row, kind, Event::EvidenceDiffers, change).await?;
     Ok(())

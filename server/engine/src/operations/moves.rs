@@ -2,7 +2,10 @@
 //! and the event that is told, in one place for workers, reconcilers, webhooks and people.
 
 use chrono::{DateTime, TimeDelta, Utc};
-use domain::operation::{Event, Status, is_told};
+use domain::{
+    ids::{OperationId, TenantId},
+    operation::{Event, Status, is_told},
+};
 use rand::RngExt as _;
 use serde_json::json;
 use sqlx::PgConnection;
@@ -12,7 +15,8 @@ use crate::{
     actor::Actor,
     error::EngineError,
     store::{
-        evidence, incident,
+        evidence,
+        incident::{self, Subject},
         kind::KindPolicy,
         lease,
         operation::{self, Change, Operation},
@@ -22,6 +26,8 @@ use crate::{
 
 /// An event to be written when the moves are over.
 struct Told {
+    tenant: TenantId,
+    operation: Option<OperationId>,
     aggregate: String,
     topic: String,
     payload: Vec<u8>,
@@ -32,7 +38,7 @@ struct Told {
 pub(crate) struct Moves<'a> {
     pub(crate) db: &'a mut PgConnection,
     pub(crate) actor: Actor,
-    told: Vec<(Operation, Told)>,
+    told: Vec<Told>,
 }
 
 impl<'a> Moves<'a> {
@@ -119,8 +125,7 @@ impl<'a> Moves<'a> {
         if is_told(event) {
             let payload = told_payload(row, event);
             let topic = format!("operation.{}", row.status);
-            let aggregate = row.target.id.to_string();
-            self.told.push((row.clone(), Told { aggregate, topic, payload }));
+            self.tell(row, row.target.id.to_string(), topic, payload);
         }
         Ok(())
     }
@@ -132,7 +137,43 @@ impl<'a> Moves<'a> {
         cause: &str,
         summary: &str,
     ) -> Result<(), EngineError> {
-        incident::open(self.db, row.target, cause, summary).await
+        let about = Subject { operation: Some(row.target.id), ..Subject::default() };
+        self.open_incident_about(row.target.tenant, about, cause, summary).await
+    }
+
+    /// Opens an incident about whatever it links, and tells it: once, for a second finding of the
+    /// same cause meets the one that is open.
+    pub(crate) async fn open_incident_about(
+        &mut self,
+        tenant: TenantId,
+        about: Subject,
+        cause: &str,
+        summary: &str,
+    ) -> Result<(), EngineError> {
+        let Some(id) = incident::open(self.db, tenant, about, cause, summary).await? else {
+            return Ok(());
+        };
+        let payload = json!({
+            "incident_id": id,
+            "cause": cause,
+            "summary": summary,
+            "operation_id": about.operation,
+            "workflow_id": about.workflow,
+            "compensation_id": about.compensation,
+            "event_id": about.event,
+            "message_id": about.message,
+        });
+        // An operation's incident is told in the order of the operation's own events; every other
+        // has an aggregate of its own.
+        let aggregate = about.operation.map_or_else(|| id.to_string(), |id| id.to_string());
+        self.told.push(Told {
+            tenant,
+            operation: about.operation,
+            aggregate,
+            topic: "incident.opened".into(),
+            payload: payload.to_string().into_bytes(),
+        });
+        Ok(())
     }
 
     /// Adds an event of the service's own.
@@ -143,7 +184,8 @@ impl<'a> Moves<'a> {
         topic: String,
         payload: Vec<u8>,
     ) {
-        self.told.push((row.clone(), Told { aggregate, topic, payload }));
+        let (tenant, operation) = (row.target.tenant, Some(row.target.id));
+        self.told.push(Told { tenant, operation, aggregate, topic, payload });
     }
 
     /// Writes the events and ends the moves.
@@ -166,23 +208,14 @@ impl<'a> Moves<'a> {
 }
 
 /// Events that are not written yet.
-pub(crate) struct TheTold(Vec<(Operation, Told)>);
+pub(crate) struct TheTold(Vec<Told>);
 
 /// A stable sort: events of one aggregate stay in the order they were told.
-async fn write(db: &mut PgConnection, mut told: Vec<(Operation, Told)>) -> Result<(), EngineError> {
-    told.sort_by(|(a, x), (b, y)| {
-        (a.target.tenant.uuid(), &x.aggregate).cmp(&(b.target.tenant.uuid(), &y.aggregate))
-    });
-    for (row, told) in told {
-        outbox::add(
-            db,
-            row.target.tenant,
-            &told.aggregate,
-            &told.topic,
-            &told.payload,
-            Some(row.target.id),
-        )
-        .await?;
+async fn write(db: &mut PgConnection, mut told: Vec<Told>) -> Result<(), EngineError> {
+    told.sort_by(|a, b| (a.tenant.uuid(), &a.aggregate).cmp(&(b.tenant.uuid(), &b.aggregate)));
+    for told in told {
+        outbox::add(db, told.tenant, &told.aggregate, &told.topic, &told.payload, told.operation)
+            .await?;
     }
     Ok(())
 }

@@ -112,3 +112,20 @@ pub async fn was_guessed(db: &mut PgConnection, target: Target) -> Result<bool, 
     .await?;
     Ok(guessed)
 }
+
+/// Whether a person ever said that it did not happen (O22): evidence of Done later contradicts that
+/// person, not a provider's answer.
+///
+/// # Errors
+/// The database's.
+pub async fn was_denied(db: &mut PgConnection, target: Target) -> Result<bool, EngineError> {
+    let denied = sqlx::query_scalar!(
+        r#"select exists (select from operation_events
+           where tenant_id = $1 and operation_id = $2 and move = 'O22') as "denied!""#,
+        target.tenant.uuid(),
+        target.id.uuid(),
+    )
+    .fetch_one(db)
+    .await?;
+    Ok(denied)
+}

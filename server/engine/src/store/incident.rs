@@ -1,33 +1,73 @@
-//! Incidents: problems that stay open until a person closes them; one open per operation and
-//! cause.
+//! Incidents: problems that stay open until a person closes them; one open per cause and per what
+//! it is about.
 
-use domain::{ids::IncidentId, view::IncidentView};
+use domain::{
+    ids::{IncidentId, OperationId, TenantId},
+    view::IncidentView,
+};
 use sqlx::PgConnection;
+use uuid::Uuid;
 
 use super::Target;
 use crate::error::EngineError;
 
-/// Opens an incident, or leaves the one that is open for the same cause.
+/// What an incident is about: at least one of these.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Subject {
+    /// The operation.
+    pub operation: Option<OperationId>,
+    /// The workflow.
+    pub workflow: Option<Uuid>,
+    /// The compensation link.
+    pub compensation: Option<Uuid>,
+    /// The outbox event.
+    pub event: Option<Uuid>,
+    /// The inbox message.
+    pub message: Option<Uuid>,
+}
+
+impl Subject {
+    /// What the incident is filed under: the database's column `subject`, in the same order.
+    #[must_use]
+    pub fn id(&self) -> Option<Uuid> {
+        self.operation
+            .map(OperationId::uuid)
+            .or(self.compensation)
+            .or(self.workflow)
+            .or(self.event)
+            .or(self.message)
+    }
+}
+
+/// Opens an incident; `None` where one is open for the same cause.
 ///
 /// # Errors
 /// The database's.
 pub async fn open(
     db: &mut PgConnection,
-    target: Target,
+    tenant: TenantId,
+    about: Subject,
     cause: &str,
     summary: &str,
-) -> Result<(), EngineError> {
-    sqlx::query!(
-        "insert into incidents (tenant_id, operation_id, cause, summary) values ($1, $2, $3, $4)
-         on conflict (tenant_id, operation_id, cause) where closed_at is null do nothing",
-        target.tenant.uuid(),
-        target.id.uuid(),
+) -> Result<Option<IncidentId>, EngineError> {
+    let id = sqlx::query_scalar!(
+        "insert into incidents
+           (tenant_id, operation_id, workflow_id, compensation_id, event_id, message_id, cause, summary)
+         values ($1, $2, $3, $4, $5, $6, $7, $8)
+         on conflict (tenant_id, subject, cause) where closed_at is null do nothing
+         returning id",
+        tenant.uuid(),
+        about.operation.map(OperationId::uuid),
+        about.workflow,
+        about.compensation,
+        about.event,
+        about.message,
         cause,
         summary,
     )
-    .execute(db)
+    .fetch_optional(db)
     .await?;
-    Ok(())
+    Ok(id.map(IncidentId::new))
 }
 
 /// Whether any incident about an operation is open.
@@ -69,4 +109,19 @@ pub async fn of(db: &mut PgConnection, target: Target) -> Result<Vec<IncidentVie
             closed_at: row.closed_at,
         })
         .collect())
+}
+
+/// Removes an operation's incidents with its row (O29); the database keeps an open one.
+///
+/// # Errors
+/// The database's.
+pub async fn purge(db: &mut PgConnection, target: Target) -> Result<(), EngineError> {
+    sqlx::query!(
+        "delete from incidents where tenant_id = $1 and operation_id = $2",
+        target.tenant.uuid(),
+        target.id.uuid(),
+    )
+    .execute(db)
+    .await?;
+    Ok(())
 }

@@ -9,8 +9,16 @@ use crate::fixture::{Fixture, PAYLOAD, code};
 
 const RETENTION: Duration = Duration::from_secs(86_401);
 
-async fn settle_outbox(fixture: &Fixture) {
-    sqlx::query("update outbox set status = 'published'").execute(fixture.pool()).await.unwrap();
+/// Every event told, by the moves of a publisher.
+pub async fn settle_outbox(fixture: &Fixture) {
+    for sql in [
+        "update outbox set status = 'publishing', version = version + 1, fence = fence + 1, move = 'X2'
+         where status = 'pending'",
+        "update outbox set status = 'published', settled_at = onceover_now(), version = version + 1, move = 'X3'
+         where status = 'publishing'",
+    ] {
+        sqlx::query(sql).execute(fixture.pool()).await.unwrap();
+    }
 }
 
 #[tokio::test]

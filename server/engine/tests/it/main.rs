@@ -10,6 +10,7 @@ mod actions;
 mod evidence;
 mod expiry;
 mod fixture;
+mod incidents;
 mod life;
 mod lists;
 mod machines;
