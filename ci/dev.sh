@@ -9,4 +9,8 @@ if [ -s "$WASM_ENV" ] && grep -q WASM_CARGO "$WASM_ENV"; then
     give_up "cargo-leptos builds both sides with one Rust, and the one of rustup lacks $WASM_TARGET here; use 'make demo'"
 fi
 export PATH="$NODE_BIN:$PATH"
+# Plain names: the reload of a changed style finds its link by name.
+export LEPTOS_HASH_FILES=false
+# A reload waits until the page answers, wherever it was moved to.
+export LEPTOS_SITE_ADDR="${ONCEOVER_ADDR:-127.0.0.1:3000}"
 exec cargo leptos watch -- demo

@@ -26,9 +26,22 @@ const FIXED: [(HeaderName, &str); 7] = [
 pub fn policy(nonce: &Nonce) -> String {
     format!(
         "default-src 'none'; script-src 'nonce-{nonce}' 'strict-dynamic' 'wasm-unsafe-eval'; \
-         style-src 'self' 'nonce-{nonce}'; img-src 'self'; font-src 'self'; connect-src 'self'; \
-         form-action 'self'; base-uri 'none'; object-src 'none'; frame-ancestors 'none'"
+         style-src 'self' 'nonce-{nonce}'; img-src 'self'; font-src 'self'; connect-src 'self'{}; \
+         form-action 'self'; base-uri 'none'; object-src 'none'; frame-ancestors 'none'",
+        reload_source()
     )
+}
+
+/// The socket on which `cargo leptos watch` tells the page to reload; a release never has one.
+fn reload_source() -> String {
+    if !cfg!(debug_assertions) || std::env::var_os("LEPTOS_WATCH").is_none() {
+        return String::new();
+    }
+    std::env::var("LEPTOS_RELOAD_PORT")
+        .ok()
+        .and_then(|port| port.parse::<u16>().ok())
+        .map(|port| format!(" ws://127.0.0.1:{port}"))
+        .unwrap_or_default()
 }
 
 /// The outermost layer: mints the nonce and sets the headers on whatever comes back.
