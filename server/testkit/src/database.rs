@@ -74,6 +74,26 @@ impl TestDatabase {
             .expect("the test's clock can be moved");
     }
 
+    /// Marks every waiting event as published, by the moves of a publisher (X2, X3), for tests that
+    /// are not about publishing.
+    ///
+    /// # Panics
+    /// When the database cannot be reached or refuses.
+    pub async fn settle_outbox(&self) {
+        for sql in [
+            "update outbox set status = 'publishing', version = version + 1, fence = fence + 1, move = 'X2'
+             where status = 'pending'",
+            "update outbox set status = 'published', settled_at = onceover_now(), version = version + 1,
+               move = 'X3' where status = 'publishing'",
+            "update aggregates set head_seq = next_seq",
+        ] {
+            sqlx::query(sql)
+                .execute(&self.owner_pool)
+                .await
+                .expect("events can be marked as published");
+        }
+    }
+
     /// Drops the database now, and says when that fails.
     ///
     /// # Panics

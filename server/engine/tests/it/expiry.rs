@@ -9,18 +9,6 @@ use crate::fixture::{Fixture, PAYLOAD, code};
 
 const RETENTION: Duration = Duration::from_secs(86_401);
 
-/// Every event told, by the moves of a publisher.
-pub async fn settle_outbox(fixture: &Fixture) {
-    for sql in [
-        "update outbox set status = 'publishing', version = version + 1, fence = fence + 1, move = 'X2'
-         where status = 'pending'",
-        "update outbox set status = 'published', settled_at = onceover_now(), version = version + 1, move = 'X3'
-         where status = 'publishing'",
-    ] {
-        sqlx::query(sql).execute(fixture.pool()).await.unwrap();
-    }
-}
-
 #[tokio::test]
 async fn a_tombstone_answers_410_and_422_and_keeps_no_contents() {
     let fixture = Fixture::new().await;
@@ -32,7 +20,7 @@ async fn a_tombstone_answers_410_and_422_and_keeps_no_contents() {
     fixture.finish(id, fence, FinishOutcome::Done, Some("ch_1")).await.unwrap();
     let operator = fixture.person("operator", Role::Operator).await;
     fixture.engine.add_note(&operator, id, "form-1", "personal words").await.unwrap();
-    settle_outbox(&fixture).await;
+    fixture.db.settle_outbox().await;
     fixture.db.advance_clock(RETENTION).await;
     assert_eq!(fixture.engine.expire_due().await.unwrap().handled, 1);
     assert_eq!(fixture.engine.expire_due().await.unwrap().handled, 0);
@@ -68,8 +56,8 @@ async fn what_is_not_final_not_told_or_disputed_does_not_expire() {
         0,
         "its event has not been told"
     );
-    settle_outbox(&fixture).await;
+    fixture.db.settle_outbox().await;
     fixture.finish(untold, fence, FinishOutcome::Done, Some("ch_2")).await.unwrap();
-    settle_outbox(&fixture).await;
+    fixture.db.settle_outbox().await;
     assert_eq!(fixture.engine.expire_due().await.unwrap().handled, 0, "an incident is open");
 }

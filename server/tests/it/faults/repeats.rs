@@ -51,8 +51,7 @@ async fn a_repeat_after_the_answer_is_old_gets_it_and_does_nothing() {
     }
     assert_eq!(worker.stop(), Some(0));
     scene.database.advance_clock(Duration::from_secs(3600)).await;
-    let told = "update outbox set status = 'published'";
-    sqlx::query(told).execute(scene.database.owner_pool()).await.unwrap();
+    scene.database.settle_outbox().await;
     assert_eq!(scene.engine.expire_due().await.unwrap().handled, 2);
     let _worker = scene.worker("w-2");
     for effect in Effect::BOTH {
