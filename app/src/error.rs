@@ -143,7 +143,7 @@ impl From<Refusal> for RefusalView {
             missing: refusal.missing,
             current: refusal.current,
             receipt: refusal.receipt,
-            at: refusal.at,
+            at: refusal.retry_at,
             shown: None,
         }
     }
@@ -193,13 +193,15 @@ fields! {
     /// The currency in the evidence.
     Currency = "currency", "Currency in the evidence", "Three capital letters, such as EUR.";
     /// Why.
-    Reason = "reason", "Reason", "Say why in a sentence, at most 1,000 characters; it stays on the record.";
+    Reason = "reason", "Reason", "Say why in a sentence, at most 2,000 characters; it stays on the record.";
     /// What it rests on.
     Evidence = "evidence", "Evidence", "A text or a link that others can check.";
     /// Acting against a fresh lease.
     Force = "force", "Release although it beats", "This needs a second person.";
     /// A note's text.
     Text = "text", "Note", "Write at least a word, at most 4,000 characters.";
+    /// Who looks at it.
+    Taken = "taken", "Taken by", "Use the button beside it: it says that you look at it, or that you no longer do.";
     /// A search.
     Q = "q", "Search", "At most 512 characters.";
     /// A filter by state.
@@ -207,13 +209,13 @@ fields! {
     /// A filter by kind.
     Operation = "operation", "Kind", "Choose one from the list.";
     /// A filter by age.
-    From = "from", "From", "A date, at most 90 days before the other end.";
+    From = "from", "From", "A date, at most 90 days (where nothing else is configured) before the other end.";
     /// A filter by age.
-    To = "to", "To", "A date, at most 90 days after the other end.";
+    To = "to", "To", "A date, at most 90 days (where nothing else is configured) after the other end.";
     /// A place in a list.
     Cursor = "cursor", "Page", "Start again from the first page.";
     /// The length of a page.
-    Limit = "limit", "Rows", "Between 1 and 200.";
+    Limit = "limit", "Rows", "Between 1 and 200, where nothing else is configured.";
 }
 
 impl FromStr for Field {

@@ -262,7 +262,7 @@ mod tests {
         for (query, field) in [
             ("status=weird", Field::Status),
             ("limit=0", Field::Limit),
-            ("limit=201", Field::Limit),
+            ("limit=1001", Field::Limit),
             ("from=yesterday", Field::From),
             ("to=2026-13-01", Field::To),
         ] {

@@ -6,6 +6,7 @@
 //! guess, or sessions sent in the clear.
 
 mod checks;
+mod limits;
 mod source;
 
 use std::{
@@ -14,7 +15,7 @@ use std::{
     path::PathBuf,
 };
 
-use engine::ProviderEndpoint;
+use engine::{Limits, ProviderEndpoint};
 use url::Url;
 
 use crate::security::origin::Site;
@@ -72,6 +73,8 @@ pub struct Config {
     pub search_secret: Option<Secret>,
     /// This process's name as a holder of leases.
     pub worker_name: String,
+    /// How much is taken and kept, and how long sessions last.
+    pub limits: Limits,
     /// Where the built site lies; found beside the program where not set.
     pub site_root: Option<PathBuf>,
     /// Which log lines are written.
@@ -111,7 +114,8 @@ impl Config {
     /// As [`Config::load`].
     pub fn read(environment: &[(String, String)], file: Option<&str>) -> Result<Self, ConfigError> {
         let mut source = Source::new(environment, file)?;
-        let addr = source.parsed("ONCEOVER_ADDR", SocketAddr::from((Ipv4Addr::LOCALHOST, 3000)))?;
+        let here = SocketAddr::from((Ipv4Addr::LOCALHOST, 3000));
+        let addr = source.parsed("ONCEOVER_ADDR", here, "an address and port: 127.0.0.1:3000")?;
         let database_url = source.secret("DATABASE_URL")?;
         let config = Self {
             addr,
@@ -120,7 +124,7 @@ impl Config {
                 .map(|text| checks::origin(&text))
                 .transpose()?,
             hosts: source.list("ONCEOVER_HOSTS")?,
-            trusted_proxy: source.parsed("ONCEOVER_TRUSTED_PROXY", false)?,
+            trusted_proxy: source.parsed("ONCEOVER_TRUSTED_PROXY", false, "true or false")?,
             migrate_url: source.secret("ONCEOVER_MIGRATE_URL")?.or_else(|| database_url.clone()),
             database_url,
             engine_connections: source.between("ONCEOVER_ENGINE_CONNECTIONS", 16, 2, 500)?,
@@ -129,11 +133,12 @@ impl Config {
             webhook_secrets: checks::webhook_secrets(source.pairs("ONCEOVER_WEBHOOK_SECRETS")?)?,
             search_secret: checks::search_secret(source.secret("ONCEOVER_SEARCH_SECRET")?)?,
             worker_name: source.text("ONCEOVER_WORKER_NAME")?.unwrap_or_else(checks::worker_name),
+            limits: limits::read(&mut source)?,
             site_root: source.text("ONCEOVER_SITE_ROOT")?.map(PathBuf::from),
             log: source.text("ONCEOVER_LOG")?.unwrap_or_else(|| "info".to_owned()),
             data: source.text("ONCEOVER_DATA")?.unwrap_or_else(|| ".data".to_owned()).into(),
             demo_password: checks::demo_password(source.secret("ONCEOVER_DEMO_PASSWORD")?)?,
-            demo_seed: source.parsed("ONCEOVER_DEMO_SEED", 1)?,
+            demo_seed: source.parsed("ONCEOVER_DEMO_SEED", 1, "a whole number")?,
         };
         checks::log(&config.log)?;
         checks::transport(&config)?;
@@ -192,6 +197,7 @@ impl Config {
                 .collect(),
             search_secret: search_secret.expose().as_bytes().to_vec(),
             worker_name: self.worker_name.clone(),
+            limits: self.limits,
         })
     }
 

@@ -37,7 +37,8 @@ impl Refused {
             missing: None,
             current: None,
             receipt: None,
-            at: None,
+            retry_at: None,
+            decided_at: None,
         })
     }
 
@@ -205,7 +206,8 @@ fn problem(refused: &Particulars, request_id: &str) -> Value {
         ("missing", json!(refusal.missing)),
         ("current", json!(refusal.current)),
         ("receipt", json!(refusal.receipt)),
-        ("retry_at", json!(refusal.at)),
+        ("retry_at", json!(refusal.retry_at)),
+        ("decided_at", json!(refusal.decided_at)),
     ] {
         if !value.is_null() {
             members.insert(name.to_owned(), value);

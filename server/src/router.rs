@@ -59,7 +59,7 @@ pub fn behind_the_outer_layers(routes: Router<AppState>, state: AppState) -> Rou
         .layer(from_fn(headers::secure))
         .layer(from_fn(request::trace))
         .layer(CatchPanicLayer::custom(request::after_panic))
-        .layer(from_fn(body::limit))
+        .layer(from_fn_with_state(state.engine.settings().limits, body::limit))
         .layer(from_fn_with_state(state.site.clone(), host::only_ours));
     routes.layer(outer).with_state(state)
 }

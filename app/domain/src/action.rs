@@ -14,6 +14,9 @@ use crate::{
     operation::{Status, UnknownWord},
 };
 
+/// The longest reason of a decision, in characters: on the page, in the API and on the record.
+pub const MAX_REASON_CHARS: usize = 2_000;
+
 /// An action on an operation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]

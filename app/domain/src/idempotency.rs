@@ -11,12 +11,11 @@ use sha2::{Digest, Sha256};
 
 use crate::json::{Json, write_string};
 
-/// The longest key, in Unicode scalar values.
+/// The longest key that the database keeps, in Unicode scalar values; a server may be configured
+/// to take shorter ones only.
 pub const MAX_KEY_CHARS: usize = 512;
-/// The largest payload after canonicalisation, in bytes.
-pub const MAX_PAYLOAD_BYTES: usize = 256 * 1024;
 
-/// A client's idempotency key: 1 to 512 characters, any but control characters.
+/// A client's idempotency key: 1 to [`MAX_KEY_CHARS`] characters, any but control characters.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct IdempotencyKey(String);
@@ -29,9 +28,14 @@ pub enum InvalidKey {
         "the idempotency key is missing; send one that stays the same when you repeat the request"
     )]
     Missing,
-    /// Longer than [`MAX_KEY_CHARS`].
-    #[error("the idempotency key has {0} characters; the limit is {MAX_KEY_CHARS}")]
-    TooLong(usize),
+    /// Longer than the limit.
+    #[error("the idempotency key has {length} characters; the limit is {limit}")]
+    TooLong {
+        /// Its characters.
+        length: usize,
+        /// The most that are taken.
+        limit: usize,
+    },
     /// Holds a control character.
     #[error("the idempotency key holds a control character")]
     ControlCharacter,
@@ -43,15 +47,16 @@ pub enum InvalidKey {
 }
 
 impl IdempotencyKey {
-    /// Reads a key as it comes from a service; the engine's own prefixes are refused here alone.
+    /// Reads a key of at most `limit` characters as it comes from a service; the engine's own
+    /// prefixes are refused here alone.
     ///
     /// # Errors
     /// See [`InvalidKey`].
-    pub fn from_service(text: &str) -> Result<Self, InvalidKey> {
+    pub fn from_service(text: &str, limit: usize) -> Result<Self, InvalidKey> {
         if text.starts_with("wf:") || text.starts_with("comp:") {
             return Err(InvalidKey::Reserved);
         }
-        Self::internal(text)
+        Self::of(text, limit.min(MAX_KEY_CHARS))
     }
 
     /// Reads a key that the engine derived itself.
@@ -59,12 +64,16 @@ impl IdempotencyKey {
     /// # Errors
     /// See [`InvalidKey`].
     pub fn internal(text: &str) -> Result<Self, InvalidKey> {
+        Self::of(text, MAX_KEY_CHARS)
+    }
+
+    fn of(text: &str, limit: usize) -> Result<Self, InvalidKey> {
         if text.is_empty() {
             return Err(InvalidKey::Missing);
         }
         let length = text.chars().count();
-        if length > MAX_KEY_CHARS {
-            return Err(InvalidKey::TooLong(length));
+        if length > limit {
+            return Err(InvalidKey::TooLong { length, limit });
         }
         if text.chars().any(char::is_control) {
             return Err(InvalidKey::ControlCharacter);
@@ -244,13 +253,22 @@ mod tests {
     #[test]
     fn keys_of_512_characters_pass_and_longer_ones_are_refused_with_the_limit() {
         let key = "é😀/%+&:@( )".chars().cycle().take(512).collect::<String>();
-        assert_eq!(IdempotencyKey::from_service(&key).unwrap().as_str(), key);
-        let long = format!("{key}x");
-        assert_eq!(IdempotencyKey::from_service(&long), Err(InvalidKey::TooLong(513)));
-        assert!(InvalidKey::TooLong(513).to_string().contains("512"));
-        assert_eq!(IdempotencyKey::from_service(""), Err(InvalidKey::Missing));
-        assert_eq!(IdempotencyKey::from_service("a\0"), Err(InvalidKey::ControlCharacter));
-        assert_eq!(IdempotencyKey::from_service("wf:x"), Err(InvalidKey::Reserved));
+        let read = |text: &str| IdempotencyKey::from_service(text, MAX_KEY_CHARS);
+        assert_eq!(read(&key).unwrap().as_str(), key);
+        let too_long = read(&format!("{key}x")).unwrap_err();
+        assert_eq!(too_long, InvalidKey::TooLong { length: 513, limit: 512 });
+        assert!(too_long.to_string().contains("the limit is 512"));
+        assert_eq!(read(""), Err(InvalidKey::Missing));
+        assert_eq!(read("a\0"), Err(InvalidKey::ControlCharacter));
+        assert_eq!(read("wf:x"), Err(InvalidKey::Reserved));
         assert!(IdempotencyKey::internal("comp:x").is_ok());
+    }
+
+    #[test]
+    fn a_lower_limit_of_a_server_is_named_and_a_higher_one_means_what_the_database_keeps() {
+        let refused = IdempotencyKey::from_service(&"k".repeat(65), 64).unwrap_err();
+        assert!(refused.to_string().contains("65 characters; the limit is 64"));
+        let key = "k".repeat(MAX_KEY_CHARS + 1);
+        assert!(IdempotencyKey::from_service(&key, 4_096).is_err());
     }
 }

@@ -6,14 +6,16 @@ use uuid::Uuid;
 
 use crate::operation::Status;
 
-/// The most rows one page may have.
-pub const MAX_PAGE: i64 = 200;
-/// Rows of a page where nobody says otherwise.
+/// The most rows that a page may be configured to have; the engine holds the limit in force.
+pub const MAX_PAGE: i64 = 1_000;
+/// Rows of a page where nobody says otherwise, and the limit in force is not lower.
 pub const DEFAULT_PAGE: i64 = 50;
-/// The longest filter or cursor, in characters.
-pub const MAX_FILTER_CHARS: usize = 2_000;
-/// The widest span between `from` and `to`, and the default reach of a list, in days.
-pub const MAX_SPAN_DAYS: i64 = 90;
+/// The longest filter or cursor that may be configured, in characters; the engine holds the limit
+/// in force.
+pub const MAX_FILTER_CHARS: usize = 4_000;
+/// The widest span between `from` and `to` that may be configured, in days; the engine holds the
+/// limit in force, which is also the default reach of a list.
+pub const MAX_SPAN_DAYS: i64 = 366;
 
 /// One page of a list.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -31,7 +33,8 @@ pub struct Page<T> {
     pub as_of: DateTime<Utc>,
 }
 
-/// Which operations a list shows. Every field narrows; all absent shows the last 90 days.
+/// Which operations a list shows. Every field narrows; all absent shows the newest within the
+/// default reach.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct OperationFilter {
@@ -52,7 +55,7 @@ pub struct OperationFilter {
     pub to: Option<DateTime<Utc>>,
     /// Where the page begins.
     pub cursor: Option<String>,
-    /// Rows of a page, at most [`MAX_PAGE`].
+    /// Rows of a page.
     pub limit: Option<i64>,
 }
 

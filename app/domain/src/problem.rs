@@ -53,15 +53,16 @@ codes! {
     KeyMissing = "key_missing", 400, "The request has no idempotency key.", "Nothing was stored. Send the request again with a key that stays the same on every repeat.";
     /// Header and body name two keys.
     KeyMismatch = "key_mismatch", 400, "The header and the body name two different keys.", "Nothing was stored. Send one key.";
-    /// Over 512 characters, or control characters.
-    KeyInvalid = "key_invalid", 400, "The idempotency key cannot be used.", "Nothing was stored. Keys have 1 to 512 characters and no control characters.";
+    /// Over the limit of length, or control characters.
+    KeyInvalid = "key_invalid", 400, "The idempotency key cannot be used.", "Nothing was stored. A key has at least one character, no control characters and, unless this server takes fewer, at most 512.";
     /// The engine's own names (D02).
     KeyReserved = "key_reserved", 400, "This key or operation name belongs to the engine.", "Nothing was stored. Keys that begin with wf: or comp: and operations named console.* are the engine's own.";
     /// Not JSON, duplicate names, a float at a money field, too large.
     PayloadInvalid = "payload_invalid", 400, "The payload cannot be taken.", "Nothing was stored, and the key is still free.";
     /// The payload names another amount than the request beside it (D22).
     AmountMismatch = "amount_mismatch", 400, "The payload names another amount than the request.", "Nothing was stored, and the key is still free. Find out which amount is meant before you send it again.";
-    /// A field is missing or malformed.
+    /// The body or the form cannot be read at all; a field at fault in one that can is
+    /// `unprocessable`.
     RequestInvalid = "request_invalid", 400, "The request cannot be read.", "Nothing was done.";
     /// No such kind for this tenant or token.
     KindUnknown = "kind_unknown", 400, "This tenant has no operation kind of that name.", "Nothing was stored. An administrator can add the kind.";
@@ -109,7 +110,7 @@ codes! {
     TooManyAttempts = "too_many_attempts", 429, "Too many attempts to sign in.", "You are not signed in. Wait fifteen minutes and try again.";
     /// No such record in this tenant.
     NotFound = "not_found", 404, "There is no such record here.", "Check the link, and the tenant you are signed in to.";
-    /// A form field is missing or wrong.
+    /// A field of a body or form that can be read is missing or wrong.
     Unprocessable = "unprocessable", 422, "Something is missing or does not fit.", "Nothing was done. Mend the fields named and send it again.";
     /// The request did not come from the console's own pages (T03).
     CrossSite = "cross_site", 403, "The request did not come from this console's own pages.", "Nothing was done.";

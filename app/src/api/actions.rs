@@ -6,6 +6,8 @@
 use domain::ids::OperationId;
 #[cfg(feature = "ssr")]
 use domain::{action::Verb, problem::Code};
+#[cfg(feature = "ssr")]
+use engine::EngineError;
 use leptos::prelude::*;
 use serde::{Deserialize, Serialize};
 
@@ -39,9 +41,13 @@ pub async fn confirm(
     #[server(default)] amount_minor: String,
     #[server(default)] currency: String,
     #[server(default)] reason: String,
+    #[server(default)] evidence_kept: String,
     #[server(default)] evidence: String,
 ) -> Result<ActionReply, ConsoleError> {
-    use super::decision::{Posted, decide};
+    use super::{
+        decision::{Posted, decide},
+        written::written,
+    };
 
     let posted = Posted {
         id,
@@ -51,7 +57,7 @@ pub async fn confirm(
         amount_minor,
         currency,
         reason,
-        evidence,
+        evidence: written(&evidence_kept, &evidence),
         force: String::new(),
     };
     decide(Verb::Confirm, posted).await
@@ -118,7 +124,8 @@ pub async fn cancel(
     decide(Verb::Cancel, Posted { id, version, reason, ..Posted::default() }).await
 }
 
-/// Writes a note. The key was minted into the form, so that a repeat adds nothing.
+/// Writes a note. The key was minted into the form, so that a repeat adds nothing; other words
+/// under the same key are another note, and both stay.
 ///
 /// # Errors
 /// The engine's refusal.
@@ -126,11 +133,14 @@ pub async fn cancel(
 pub async fn add_note(
     #[server(default)] id: String,
     #[server(default)] form_key: String,
+    #[server(default)] text_kept: String,
     #[server(default)] text: String,
 ) -> Result<(), ConsoleError> {
-    use super::desk::beside;
+    use super::{desk::beside, refused::Kept, written::written};
 
-    beside(&id, async move |engine, by, id| engine.add_note(&by, id, &form_key, text.trim()).await)
+    let text = written(&text_kept, &text);
+    let kept = Kept { text: text.clone(), form_key: form_key.clone(), ..Kept::default() };
+    beside(&id, kept, async move |engine, by, id| engine.add_note(&by, id, &form_key, &text).await)
         .await
 }
 
@@ -143,12 +153,12 @@ pub async fn take(
     #[server(default)] id: String,
     #[server(default)] taken: String,
 ) -> Result<(), ConsoleError> {
-    use super::desk::beside;
+    use super::{desk::beside, refused::Kept};
 
-    let taken = match taken.as_str() {
-        "true" => true,
-        "false" => false,
-        _ => return Err(super::context::refuse(ConsoleError::code_only(Code::RequestInvalid))),
-    };
-    beside(&id, async move |engine, by, id| engine.take(&by, id, taken).await).await
+    beside(&id, Kept::default(), async move |engine, by, id| match taken.as_str() {
+        "true" => engine.take(&by, id, true).await,
+        "false" => engine.take(&by, id, false).await,
+        _ => Err(EngineError::field(Code::Unprocessable, "taken", "true or false")),
+    })
+    .await
 }

@@ -70,6 +70,8 @@ impl Posted {
             external_reference: self.external_reference.clone(),
             amount_minor: self.amount_minor.clone(),
             currency: self.currency.clone(),
+            evidence: self.evidence.clone(),
+            ..Kept::default()
         }
     }
 }

@@ -14,8 +14,9 @@ use super::{
 };
 use crate::error::ConsoleError;
 
-/// Runs a command beside the record. A plain form returns to the notes; WASM stays where it is.
-pub(super) async fn beside<C, F>(id: &str, command: C) -> Result<(), ConsoleError>
+/// Runs a command beside the record. A plain form returns to the notes, after a refusal with what
+/// was written; WASM stays where it is.
+pub(super) async fn beside<C, F>(id: &str, kept: Kept, command: C) -> Result<(), ConsoleError>
 where
     C: FnOnce(Engine, StaffCaller, OperationId) -> F + Send + 'static,
     F: Future<Output = Result<(), EngineError>> + Send + 'static,
@@ -32,7 +33,7 @@ where
     if plain_form() {
         let refused = match &done {
             Err(ConsoleError::Refused(refusal)) => {
-                Some(RefusedForm { refusal: refusal.clone(), kept: Kept::default() })
+                Some(RefusedForm { refusal: refusal.clone(), kept })
             }
             Err(ConsoleError::Unreachable) | Ok(()) => None,
         };

@@ -11,6 +11,7 @@ pub(crate) mod context;
 mod decision;
 #[cfg(feature = "ssr")]
 mod desk;
+pub mod found;
 pub mod operations;
 pub mod overview;
 pub mod page_data;
@@ -19,3 +20,5 @@ pub mod receipts;
 mod redirect;
 pub mod refused;
 pub mod session;
+#[cfg(feature = "ssr")]
+mod written;

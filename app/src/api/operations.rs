@@ -9,6 +9,7 @@ use domain::{
 use leptos::prelude::*;
 use serde::{Deserialize, Serialize};
 
+use super::found::Found;
 use crate::error::ConsoleError;
 
 /// An operation, and the key that the forms beside it carry.
@@ -58,20 +59,26 @@ pub async fn kind_names() -> Result<Vec<String>, ConsoleError> {
     read(&caller, engine.kind_names(&caller)).await
 }
 
-/// One operation in full.
+/// One operation in full, or which other tenant of the person has it.
 ///
 /// # Errors
-/// `not_found` for an unknown id and for another tenant's alike.
+/// `not_found` for an unknown id and for one of a tenant that is not the person's alike.
 #[server(endpoint = "operations/show")]
-pub async fn operation(id: OperationId) -> Result<OperationPage, ConsoleError> {
+pub async fn operation(id: OperationId) -> Result<Found<OperationPage>, ConsoleError> {
     use domain::access::Permission;
 
-    use super::context::{caller, engine, read};
+    use super::{
+        context::{caller, engine},
+        found::find,
+    };
 
     let (engine, caller) = (engine()?, caller()?);
-    let detail = read(&caller, engine.operation(&caller, id)).await?;
-    let form_key = uuid::Uuid::new_v4().to_string();
-    Ok(OperationPage { detail, form_key, may_note: caller.permits(Permission::Note) })
+    find(&engine, &caller, id, async {
+        let detail = engine.operation(&caller, id).await?;
+        let form_key = uuid::Uuid::new_v4().to_string();
+        Ok(OperationPage { detail, form_key, may_note: caller.permits(Permission::Note) })
+    })
+    .await
 }
 
 /// What the provider answers to a lookup now. It decides nothing; a person reads it.

@@ -1,8 +1,8 @@
 //! A refused form in an address: what a browser without WASM carries back to the form's page.
 //!
 //! Anybody can write such an address, so it holds a code of the closed list, ids, numbers and
-//! instants; the two texts are what the person typed, bounded, and only ever become the values of
-//! their own inputs. The query is read from the raw string: the router decodes `%` twice.
+//! instants; the texts are what the person typed, bounded, and only ever become the values of their
+//! own inputs and plain text beside them. The query is read from the raw string: the router decodes `%` twice.
 
 use chrono::{DateTime, Utc};
 use domain::{access::Permission, problem::Code};
@@ -10,8 +10,13 @@ use form_urlencoded::Serializer;
 
 use crate::error::{Field, RefusalView};
 
-/// The most of a typed text that comes back, in characters.
-pub const MAX_KEPT_CHARS: usize = 1_000;
+/// The most of a typed line that comes back, in bytes: a reason of full length, whatever its script.
+const MAX_LINE_BYTES: usize = 3 * domain::action::MAX_REASON_CHARS;
+/// The same of a text area, which takes 4,000 characters. Escaped, both and a reference stay below
+/// the 65,534 bytes that an address may have.
+const MAX_AREA_BYTES: usize = 12_000;
+/// The same of a reference, a form's key, an amount and a currency.
+const MAX_SHORT_BYTES: usize = 1_536;
 
 /// A refusal and what the person had typed.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -34,13 +39,21 @@ pub struct Kept {
     pub amount_minor: String,
     /// Its currency.
     pub currency: String,
+    /// The evidence.
+    pub evidence: String,
+    /// A note.
+    pub text: String,
+    /// The key of the note's form: sent again under it, the note is still written once (D41).
+    pub form_key: String,
+    /// Whether the evidence or the note was too long to come back whole.
+    pub cut: bool,
 }
 
 impl RefusedForm {
     /// The query of the page that explains the refusal, without `?`.
     #[must_use]
     pub fn to_query(&self) -> String {
-        let refusal = &self.refusal;
+        let (refusal, kept) = (&self.refusal, &self.kept);
         let mut query = Serializer::new(String::new());
         let mut put = |name: &str, value: &str| {
             if !value.is_empty() {
@@ -53,10 +66,15 @@ impl RefusedForm {
         put("shown", &refusal.shown.map(|shown| shown.to_string()).unwrap_or_default());
         put("receipt", &refusal.receipt.map(|id| id.to_string()).unwrap_or_default());
         put("at", &refusal.at.map(|at| at.timestamp_millis().to_string()).unwrap_or_default());
-        put("reason", bounded(&self.kept.reason));
-        put("external_reference", bounded(&self.kept.external_reference));
-        put("amount_minor", bounded(&self.kept.amount_minor));
-        put("currency", bounded(&self.kept.currency));
+        put("reason", bounded(&kept.reason, MAX_LINE_BYTES));
+        put("external_reference", bounded(&kept.external_reference, MAX_SHORT_BYTES));
+        put("amount_minor", bounded(&kept.amount_minor, MAX_SHORT_BYTES));
+        put("currency", bounded(&kept.currency, MAX_SHORT_BYTES));
+        put("evidence", bounded(&kept.evidence, MAX_AREA_BYTES));
+        put("text", bounded(&kept.text, MAX_AREA_BYTES));
+        put("form_key", bounded(&kept.form_key, MAX_SHORT_BYTES));
+        let cut = kept.cut || kept.evidence.len().max(kept.text.len()) > MAX_AREA_BYTES;
+        put("cut", if cut { "true" } else { "" });
         query.finish()
     }
 
@@ -64,7 +82,7 @@ impl RefusedForm {
     #[must_use]
     pub fn from_query(query: &str) -> Option<Self> {
         let code: Code = value(query, "refused")?.parse().ok()?;
-        let text = |name| bounded(&value(query, name).unwrap_or_default()).to_owned();
+        let text = |name, max| bounded(&value(query, name).unwrap_or_default(), max).to_owned();
         let millis = value(query, "at").and_then(|at| at.parse().ok());
         Some(Self {
             refusal: RefusalView {
@@ -77,10 +95,14 @@ impl RefusedForm {
                 shown: value(query, "shown").and_then(|shown| shown.parse().ok()),
             },
             kept: Kept {
-                reason: text("reason"),
-                external_reference: text("external_reference"),
-                amount_minor: text("amount_minor"),
-                currency: text("currency"),
+                reason: text("reason", MAX_LINE_BYTES),
+                external_reference: text("external_reference", MAX_SHORT_BYTES),
+                amount_minor: text("amount_minor", MAX_SHORT_BYTES),
+                currency: text("currency", MAX_SHORT_BYTES),
+                evidence: text("evidence", MAX_AREA_BYTES),
+                text: text("text", MAX_AREA_BYTES),
+                form_key: text("form_key", MAX_SHORT_BYTES),
+                cut: value(query, "cut").is_some(),
             },
         })
     }
@@ -94,8 +116,8 @@ pub fn value(query: &str, name: &str) -> Option<String> {
         .map(|(_, value)| value.into_owned())
 }
 
-fn bounded(text: &str) -> &str {
-    text.char_indices().nth(MAX_KEPT_CHARS).map_or(text, |(end, _)| &text[..end])
+fn bounded(text: &str, max: usize) -> &str {
+    &text[..text.floor_char_boundary(max)]
 }
 
 fn permission_word(permission: Permission) -> String {
@@ -118,7 +140,11 @@ mod tests {
                 at: DateTime::from_timestamp_millis(1_700_000_000_123),
                 ..RefusalView::field(Field::ExternalReference)
             },
-            kept: Kept { reason: reason.into(), ..Kept::default() },
+            kept: Kept {
+                reason: reason.into(),
+                evidence: format!("{reason}\n{reason}"),
+                ..Kept::default()
+            },
         }
     }
 
@@ -135,10 +161,23 @@ mod tests {
     }
 
     #[test]
-    fn a_kept_text_is_bounded_by_characters() {
-        let long = "é".repeat(MAX_KEPT_CHARS + 5);
-        let back = RefusedForm::from_query(&form(&long).to_query()).unwrap();
-        assert_eq!(back.kept.reason.chars().count(), MAX_KEPT_CHARS);
+    fn what_fits_into_the_form_comes_back_whole_and_what_does_not_says_so() {
+        let kept = Kept {
+            reason: "語".repeat(domain::action::MAX_REASON_CHARS),
+            external_reference: "語".repeat(512),
+            evidence: "語".repeat(4_000),
+            ..Kept::default()
+        };
+        let full = RefusedForm { kept, ..form("") };
+        let query = full.to_query();
+        assert!(query.len() < 65_000, "an address has at most 65,534 bytes: {}", query.len());
+        assert_eq!(RefusedForm::from_query(&query), Some(full));
+
+        let kept = Kept { text: "é".repeat(MAX_AREA_BYTES), ..Kept::default() };
+        let query = RefusedForm { kept, ..form("") }.to_query();
+        let back = RefusedForm::from_query(&query).unwrap().kept;
+        assert_eq!(back.text.chars().count(), MAX_AREA_BYTES / 2);
+        assert!(back.cut);
     }
 
     #[test]

@@ -5,7 +5,8 @@ use leptos::{form::ActionForm, prelude::*};
 
 use super::{
     compare::difference_words,
-    form_field::{AreaField, LineField, described, is_wrong},
+    form_field::{AreaField, LineField, Written, described, is_wrong},
+    icon::{Icon, IconName},
 };
 use crate::{
     api::{actions::Confirm, refused::Kept},
@@ -13,7 +14,7 @@ use crate::{
     text,
 };
 
-/// The choice and the amount as they are typed; made by the page, so that they outlive a refresh.
+/// The choice, the amount and whether there is evidence, as they are typed; made by the page, so that they outlive a refresh.
 #[derive(Debug, Clone, Copy)]
 pub struct Draft {
     /// The chosen outcome.
@@ -22,6 +23,8 @@ pub struct Draft {
     pub amount: RwSignal<String>,
     /// Its currency, as typed.
     pub currency: RwSignal<String>,
+    /// Whether evidence is given.
+    pub evidence: Written,
 }
 
 impl Draft {
@@ -32,6 +35,7 @@ impl Draft {
             chosen: RwSignal::new(None),
             amount: RwSignal::new(kept.amount_minor.clone()),
             currency: RwSignal::new(kept.currency.clone()),
+            evidence: Written::new(&kept.evidence),
         }
     }
 }
@@ -89,10 +93,15 @@ pub fn ConfirmForm<'a>(
         <AreaField
             field=Field::Evidence
             help="A text or a link that others can check: the provider\u{2019}s page, a ticket, what was said by whom."
+            note="expected"
+            kept=kept.evidence
+            cut=kept.cut
+            written=draft.evidence
             refusal
         />
     }
     .into_any();
+    let without = move || draft.evidence.is_empty().then(without_evidence);
     let (id, version) = (row.id.to_string(), row.version.to_string());
     let back = format!("/operations/{id}");
     view! {
@@ -101,6 +110,7 @@ pub fn ConfirmForm<'a>(
             <input type="hidden" name="version" value=version/>
             {choices} {reference} {amount} {reason} {evidence}
             {consequence}
+            {without}
             <div class="form-actions">
                 <button
                     class="button button--primary"
@@ -116,6 +126,19 @@ pub fn ConfirmForm<'a>(
         </ActionForm>
     }
     .into_any()
+}
+
+/// What the receipt will lack; it stands there from the start, for nothing is written yet.
+fn without_evidence() -> impl IntoView {
+    view! {
+        <div class="consequence" data-missing="evidence">
+            <Icon name=IconName::Warning/>
+            <p>
+                "If the evidence stays empty, the receipt shows your reason and your name alone: no \
+                 page, ticket or statement by which somebody else can check the decision."
+            </p>
+        </div>
+    }
 }
 
 fn choices(detail: &OperationDetail, draft: Draft, refusal: Option<&RefusalView>) -> AnyView {

@@ -1,10 +1,12 @@
 //! A form's field: label above, help below, the error beside it.
 //!
 //! Data never stands inside a `<textarea>`: Leptos 0.8 writes its dynamic children unescaped into
-//! the page (F3). What comes back after a refusal is the `value` of an input; a text area is empty.
+//! the page (F3). What comes back after a refusal is the `value` of an input; a text area is empty,
+//! and its words stand above it in a ticked box that sends them again.
 
-use leptos::prelude::*;
+use leptos::{html::Textarea, prelude::*};
 
+use super::facts::fact_text;
 use crate::error::{Field, RefusalView};
 
 /// One line.
@@ -39,7 +41,7 @@ pub fn LineField<'a>(
                 id=name
                 name=name
                 value=value
-                maxlength="1000"
+                maxlength=domain::action::MAX_REASON_CHARS
                 autocomplete="off"
                 aria-describedby=described(field, wrong)
                 aria-invalid=wrong.then_some("true")
@@ -50,6 +52,29 @@ pub fn LineField<'a>(
     .into_any()
 }
 
+/// Whether a text area's field would say anything, as it is typed.
+#[derive(Debug, Clone, Copy)]
+pub struct Written {
+    /// Whether what came back is ticked.
+    kept: RwSignal<bool>,
+    /// Whether something is typed.
+    added: RwSignal<bool>,
+}
+
+impl Written {
+    /// Before anything is typed.
+    #[must_use]
+    pub fn new(kept: &str) -> Self {
+        Self { kept: RwSignal::new(!kept.is_empty()), added: RwSignal::new(false) }
+    }
+
+    /// Whether it would say nothing.
+    #[must_use]
+    pub fn is_empty(self) -> bool {
+        !(self.kept.get() || self.added.get())
+    }
+}
+
 /// Several lines; always empty when the page comes.
 #[component]
 pub fn AreaField<'a>(
@@ -57,6 +82,17 @@ pub fn AreaField<'a>(
     field: Field,
     /// What to write, and what becomes of it.
     help: &'static str,
+    /// What was written before a refusal.
+    #[prop(into)]
+    kept: String,
+    /// Whether that is only its beginning.
+    cut: bool,
+    /// Learns whether there is something to send.
+    #[prop(optional)]
+    written: Option<Written>,
+    /// The element, for who empties it.
+    #[prop(optional)]
+    area: NodeRef<Textarea>,
     /// Why the form was refused, where it was.
     #[prop(optional_no_strip)]
     refusal: Option<&'a RefusalView>,
@@ -66,19 +102,71 @@ pub fn AreaField<'a>(
 ) -> impl IntoView {
     let name = field.as_str();
     let wrong = is_wrong(field, refusal);
+    let kept = (!kept.is_empty()).then(|| kept_box(name, kept, cut, written));
     view! {
         <div class="field" data-invalid=wrong.then_some("true")>
             {label(field, note)}
+            {kept}
             <textarea
                 class="input"
                 id=name
                 name=name
                 maxlength="4000"
+                node_ref=area
                 aria-describedby=described(field, wrong)
                 aria-invalid=wrong.then_some("true")
+                on:input=move |event| {
+                    if let Some(written) = written {
+                        written.added.set(!event_target_value(&event).trim().is_empty());
+                    }
+                }
             ></textarea>
             {below(field, help, wrong)}
         </div>
+    }
+    .into_any()
+}
+
+/// The words of a refused form, ticked: what is ticked is sent again, and what is written below is
+/// added to it.
+fn kept_box(name: &'static str, kept: String, cut: bool, written: Option<Written>) -> AnyView {
+    let text = kept_text(&kept, cut);
+    view! {
+        <label class="choice">
+            <input
+                type="checkbox"
+                name=format!("{name}_kept")
+                value=kept
+                checked=true
+                on:change=move |event| {
+                    if let Some(written) = written {
+                        written.kept.set(event_target_checked(&event));
+                    }
+                }
+            />
+            <span class="choice-body">
+                <span class="choice-title">"Send again what you wrote"</span>
+                <span class="choice-help">
+                    "What you write below is added to it. Untick it to begin anew."
+                </span>
+            </span>
+        </label>
+        {text}
+    }
+    .into_any()
+}
+
+/// The words of a refused form, to be read and copied; `cut` where they are only the beginning.
+#[must_use]
+pub fn kept_text(text: &str, cut: bool) -> AnyView {
+    let cut = cut.then(|| {
+        view! { <p class="field-error">"It was too long to come back whole; this is its beginning."</p> }
+    });
+    // A browser drops U+0000 from a page, and the text with it where there is no more of it.
+    let text = fact_text("You wrote", text.replace('\0', "\u{fffd}"));
+    view! {
+        <dl class="facts">{text}</dl>
+        {cut}
     }
     .into_any()
 }

@@ -6,13 +6,16 @@ use leptos_meta::Title;
 use leptos_router::hooks::{use_params_map, use_url};
 
 use crate::{
-    api::{page_data::page_data, receipts::receipt, refused::value},
+    api::{found::Found, page_data::page_data, receipts::receipt, refused::value},
     components::{
         notice::{Notice, Tone},
         receipt_view::ReceiptView,
     },
     error::ConsoleError,
-    pages::failed::{Failed, no_such_record},
+    pages::{
+        elsewhere::InAnotherTenant,
+        failed::{Failed, no_such_record},
+    },
 };
 
 /// The page of a receipt.
@@ -32,7 +35,10 @@ pub fn ReceiptPage() -> impl IntoView {
                 let replayed = replayed.get();
                 Suspend::new(async move {
                     match receipt.await {
-                        Ok(receipt) => shown(receipt, replayed).into_any(),
+                        Ok(Found::Here(receipt)) => shown(receipt, replayed).into_any(),
+                        Ok(Found::Elsewhere(tenant)) => {
+                            view! { <InAnotherTenant tenant/> }.into_any()
+                        }
                         Err(error) => view! { <Failed error/> }.into_any(),
                     }
                 })
@@ -41,7 +47,7 @@ pub fn ReceiptPage() -> impl IntoView {
     }
 }
 
-async fn load(id: Option<OperationId>) -> Result<Receipt, ConsoleError> {
+async fn load(id: Option<OperationId>) -> Result<Found<Receipt>, ConsoleError> {
     match id {
         Some(id) => receipt(id).await,
         None => Err(no_such_record()),

@@ -43,7 +43,8 @@ impl EngineError {
             missing: None,
             current: None,
             receipt: None,
-            at: None,
+            retry_at: None,
+            decided_at: None,
         };
         fill(&mut refusal);
         Self::Refused(Box::new(refusal))

@@ -31,7 +31,7 @@ pub use error::EngineError;
 pub use operations::{
     Admission, Beat, ClaimedWork, Finish, FinishOutcome, Finished, NewEvent, Reserve, Started,
 };
-pub use settings::{ProviderEndpoint, Settings};
+pub use settings::{Limits, ProviderEndpoint, Settings};
 pub use store::{answer::StoredAnswer, detail::ServiceView};
 pub use webhook::WebhookTaken;
 

@@ -1,4 +1,6 @@
-//! What the engine needs to know from outside.
+//! What the engine needs to know from outside, and the limits that it and its doors hold.
+
+use domain::idempotency::MAX_KEY_CHARS;
 
 /// Settings of one process.
 #[derive(Clone)]
@@ -17,6 +19,58 @@ pub struct Settings {
     pub search_secret: Vec<u8>,
     /// This process's name as a holder of leases, such as `w-3`.
     pub worker_name: String,
+    /// How much is taken and kept.
+    pub limits: Limits,
+}
+
+/// How much one process takes and keeps, and how long its sessions last. What goes over a limit is
+/// refused with the limit named. The engine holds those of its commands, the HTTP layers those of
+/// bodies; each is configurable within bounds that the configuration states.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Limits {
+    /// The longest idempotency key, in Unicode scalar values.
+    pub key_chars: usize,
+    /// The largest payload after canonicalisation, in bytes.
+    pub payload_bytes: usize,
+    /// How deep a payload may nest, in levels.
+    pub payload_depth: usize,
+    /// The most of an answer that is stored, in bytes; cut beyond and marked.
+    pub answer_bytes: usize,
+    /// Bodies of pages' forms, in bytes.
+    pub form_bytes: usize,
+    /// Bodies of the JSON API, in bytes.
+    pub api_body_bytes: usize,
+    /// Bodies of `finish`, which carries a provider's answer, in bytes.
+    pub finish_body_bytes: usize,
+    /// The most rows of one page.
+    pub page_rows: i64,
+    /// The widest span of a list, and its default reach, in days.
+    pub list_days: i64,
+    /// The longest filter or cursor, in characters.
+    pub filter_chars: usize,
+    /// Without a request for so many minutes, a session ends (T11).
+    pub session_idle_min: i32,
+    /// So many minutes after sign-in a session ends, however busy (T11).
+    pub session_absolute_min: i32,
+}
+
+impl Default for Limits {
+    fn default() -> Self {
+        Self {
+            key_chars: MAX_KEY_CHARS,
+            payload_bytes: 256 * 1024,
+            payload_depth: 64,
+            answer_bytes: 1024 * 1024,
+            form_bytes: 64 * 1024,
+            api_body_bytes: 1024 * 1024,
+            finish_body_bytes: 8 * 1024 * 1024,
+            page_rows: 200,
+            list_days: 90,
+            filter_chars: 2_000,
+            session_idle_min: 30,
+            session_absolute_min: 8 * 60,
+        }
+    }
 }
 
 /// One resource of a provider.

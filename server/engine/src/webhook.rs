@@ -48,7 +48,8 @@ impl Engine {
     ///
     /// # Errors
     /// Refused: `unauthenticated` for a wrong signature, a stale time, or a tenant or provider
-    /// without a secret; `request_invalid` for a body that cannot be read.
+    /// without a secret; `request_invalid` for a body that is not JSON; `unprocessable` with the
+    /// field for one that is missing or does not fit.
     pub async fn provider_webhook(
         &self,
         tenant_slug: &str,
@@ -148,25 +149,34 @@ fn verify(secret: &str, signature: &str, body: &[u8]) -> Option<i64> {
 }
 
 fn read(body: &[u8]) -> Result<Message, EngineError> {
-    let unfit = |field: &str| {
-        EngineError::field(Code::RequestInvalid, field, format!("{field} is missing or malformed"))
+    let unfit = |field: &str, expected: &str| {
+        EngineError::field(Code::Unprocessable, field, format!("{field} must be {expected}"))
     };
-    let body = Json::parse(body).map_err(|_| unfit("body"))?;
+    let body = Json::parse(body).map_err(|error| {
+        EngineError::refused_with(Code::RequestInvalid, |refusal| {
+            refusal.detail = Some(format!("The body cannot be read as JSON: {error}"));
+        })
+    })?;
     let text = |pointer: &str| body.pointer(pointer).and_then(Json::scalar_text).map(str::to_owned);
-    let event =
-        text("/id").filter(|id| !id.is_empty() && id.len() <= 512).ok_or_else(|| unfit("id"))?;
-    let kind = text("/type").ok_or_else(|| unfit("type"))?;
+    let event = text("/id")
+        .filter(|id| !id.is_empty() && id.len() <= 512)
+        .ok_or_else(|| unfit("id", "a text of 1 to 512 bytes"))?;
+    let kind = text("/type").ok_or_else(|| unfit("type", "a text, such as charge.succeeded"))?;
     let outcome = match kind.rsplit('.').next() {
         Some("succeeded" | "sent" | "published") => FinishOutcome::Done,
         Some("rejected" | "failed") => FinishOutcome::Rejected,
         _ => FinishOutcome::Ambiguous,
     };
-    let provider_key = text("/provider_key").ok_or_else(|| unfit("provider_key"))?;
+    let provider_key = text("/provider_key")
+        .ok_or_else(|| unfit("provider_key", "the key that the provider was called with"))?;
     let reference = text("/reference").filter(|reference| reference.chars().count() <= 512);
     let amount = match (text("/amount_minor"), text("/currency")) {
         (Some(amount), Some(currency)) => Some(Money {
-            amount_minor: amount.parse().map_err(|_| unfit("amount_minor"))?,
-            currency: domain::money::parse_currency(&currency).map_err(|_| unfit("currency"))?,
+            amount_minor: amount.parse().map_err(|_| {
+                unfit("amount_minor", "a whole number of the currency's smallest unit")
+            })?,
+            currency: domain::money::parse_currency(&currency)
+                .map_err(|_| unfit("currency", "three capital letters, such as EUR"))?,
         }),
         _ => None,
     };
@@ -185,4 +195,37 @@ fn same_target(payload: &[u8], message: &Json) -> bool {
                 .is_none_or(|other| other.scalar_text() == value.scalar_text())
         },
     )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_message_that_cannot_be_taken_names_its_field_in_plain_words() {
+        let refused = |body: &str| {
+            let refusal = read(body.as_bytes()).err().expect("refused").refusal();
+            (refusal.code, refusal.field, refusal.detail.unwrap_or_default())
+        };
+        let (code, field, detail) = refused("{");
+        assert_eq!((code, field), (Code::RequestInvalid, None));
+        assert!(detail.contains("not valid JSON"), "{detail}");
+        for (field, body) in [
+            ("id", r#"{"type":"charge.succeeded","provider_key":"k"}"#),
+            ("type", r#"{"id":"e","provider_key":"k"}"#),
+            ("provider_key", r#"{"id":"e","type":"charge.succeeded"}"#),
+            (
+                "amount_minor",
+                r#"{"id":"e","type":"x","provider_key":"k","amount_minor":1.5,"currency":"EUR"}"#,
+            ),
+            (
+                "currency",
+                r#"{"id":"e","type":"x","provider_key":"k","amount_minor":1,"currency":"euro"}"#,
+            ),
+        ] {
+            let (code, named, detail) = refused(body);
+            assert_eq!((code, named.as_deref()), (Code::Unprocessable, Some(field)), "{body}");
+            assert!(detail.starts_with(&format!("{field} must be ")), "{detail}");
+        }
+    }
 }

@@ -8,7 +8,10 @@ use axum::{
 use domain::problem::Code;
 use serde::Deserialize;
 
+use super::form::unread;
 use crate::{refusal::Refused, security::location};
+
+const THEMES: &str = "theme must be light, dark or auto.";
 
 /// The theme switch's form.
 #[derive(Deserialize)]
@@ -20,26 +23,24 @@ pub struct SetTheme {
 
 /// `POST /preferences/theme`.
 pub async fn set_theme(form: Result<Form<SetTheme>, FormRejection>) -> Response {
-    let cookie = match &form {
-        Ok(Form(form)) => match form.theme.as_str() {
-            "light" => "theme=light; Max-Age=31536000",
-            "dark" => "theme=dark; Max-Age=31536000",
-            "auto" => "theme=; Max-Age=0",
-            _ => return refused(),
-        },
-        Err(_) => return refused(),
+    let form = match form {
+        Ok(Form(form)) => form,
+        Err(rejection) => {
+            return unread(&rejection, THEMES).field("theme").into_response();
+        }
     };
-    let place = form.as_ref().map_or("/", |Form(form)| form.return_to.as_str());
-    let mut response = location::see_other(place);
+    let cookie = match form.theme.as_str() {
+        "light" => "theme=light; Max-Age=31536000",
+        "dark" => "theme=dark; Max-Age=31536000",
+        "auto" => "theme=; Max-Age=0",
+        _ => {
+            let refused = Refused::code(Code::Unprocessable).field("theme").detail(THEMES);
+            return refused.into_response();
+        }
+    };
+    let mut response = location::see_other(&form.return_to);
     let value = HeaderValue::try_from(format!("{cookie}; Secure; HttpOnly; SameSite=Lax; Path=/"))
         .expect("visible ASCII");
     response.headers_mut().append(header::SET_COOKIE, value);
     response
-}
-
-fn refused() -> Response {
-    Refused::code(Code::RequestInvalid)
-        .field("theme")
-        .detail("A theme is light, dark or auto.")
-        .into_response()
 }

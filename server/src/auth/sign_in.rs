@@ -13,7 +13,10 @@ use domain::problem::Code;
 use engine::EngineError;
 use serde::Deserialize;
 
-use super::session::{self, SessionToken};
+use super::{
+    form::unread,
+    session::{self, SessionToken},
+};
 use crate::{
     context,
     refusal::Refused,
@@ -38,10 +41,12 @@ pub async fn sign_in(
     headers: HeaderMap,
     form: Result<Form<SignIn>, FormRejection>,
 ) -> Response {
-    let Ok(Form(form)) = form else {
-        return Refused::code(Code::RequestInvalid)
-            .detail("The form has the fields email and password.")
-            .into_response();
+    let form = match form {
+        Ok(Form(form)) => form,
+        Err(rejection) => {
+            let fields = "The form must have the fields email and password.";
+            return unread(&rejection, fields).into_response();
+        }
     };
     match check(&state, &form, request_id.as_str()).await {
         Ok(token) => {
@@ -124,8 +129,12 @@ pub async fn switch_tenant(
     Extension(token): Extension<SessionToken>,
     form: Result<Form<SwitchTenant>, FormRejection>,
 ) -> Response {
-    let Ok(Form(form)) = form else {
-        return Refused::code(Code::RequestInvalid).field("tenant").into_response();
+    let form = match form {
+        Ok(Form(form)) => form,
+        Err(rejection) => {
+            let fields = "The form must have the field tenant.";
+            return unread(&rejection, fields).field("tenant").into_response();
+        }
     };
     match state.engine.switch_tenant(token.as_str(), &form.tenant).await {
         Ok(()) => location::see_other(&form.return_to),

@@ -1,6 +1,6 @@
 //! Where a setting comes from: the environment first, then the file; and the list of all keys.
 
-use std::str::FromStr;
+use std::{fmt::Display, str::FromStr};
 
 use super::Secret;
 
@@ -42,10 +42,22 @@ pub const KEYS: &[Key] = &[
     key("ONCEOVER_ENGINE_CONNECTIONS", Kind::Value),
     key("ONCEOVER_HOSTS", Kind::List),
     key("ONCEOVER_LOG", Kind::Value),
+    key("ONCEOVER_MAX_ANSWER_BYTES", Kind::Value),
+    key("ONCEOVER_MAX_API_BODY_BYTES", Kind::Value),
+    key("ONCEOVER_MAX_FILTER_CHARS", Kind::Value),
+    key("ONCEOVER_MAX_FINISH_BODY_BYTES", Kind::Value),
+    key("ONCEOVER_MAX_FORM_BYTES", Kind::Value),
+    key("ONCEOVER_MAX_KEY_CHARS", Kind::Value),
+    key("ONCEOVER_MAX_LIST_DAYS", Kind::Value),
+    key("ONCEOVER_MAX_PAGE_ROWS", Kind::Value),
+    key("ONCEOVER_MAX_PAYLOAD_BYTES", Kind::Value),
+    key("ONCEOVER_MAX_PAYLOAD_DEPTH", Kind::Value),
     key("ONCEOVER_MIGRATE_URL", Kind::Secret),
     key("ONCEOVER_ORIGIN", Kind::Value),
     key("ONCEOVER_PROVIDERS", Kind::Pairs),
     key("ONCEOVER_SEARCH_SECRET", Kind::Secret),
+    key("ONCEOVER_SESSION_ABSOLUTE_MINUTES", Kind::Value),
+    key("ONCEOVER_SESSION_IDLE_MINUTES", Kind::Value),
     key("ONCEOVER_SITE_ROOT", Kind::Value),
     key("ONCEOVER_TRUSTED_PROXY", Kind::Value),
     key("ONCEOVER_WEBHOOK_SECRETS", Kind::Pairs),
@@ -157,29 +169,36 @@ impl Source {
         Ok(self.text(name)?.map(Secret::new))
     }
 
-    /// One value of a type.
-    pub(super) fn parsed<T: FromStr>(&mut self, name: &str, default: T) -> Result<T, ConfigError> {
+    /// One value of a type; `expected` says in plain words what it is.
+    pub(super) fn parsed<T: FromStr>(
+        &mut self,
+        name: &str,
+        default: T,
+        expected: &str,
+    ) -> Result<T, ConfigError> {
         match self.text(name)? {
             None => Ok(default),
-            Some(text) => text.trim().parse().map_err(|_| {
-                ConfigError::new(name, format!("cannot be read as {}", std::any::type_name::<T>()))
-            }),
+            Some(text) => text
+                .trim()
+                .parse()
+                .map_err(|_| ConfigError::new(name, format!("must be {expected}"))),
         }
     }
 
-    /// A number within bounds.
-    pub(super) fn between(
+    /// A whole number within bounds.
+    pub(super) fn between<T: FromStr + PartialOrd + Display>(
         &mut self,
         name: &str,
-        default: u32,
-        least: u32,
-        most: u32,
-    ) -> Result<u32, ConfigError> {
-        let number = self.parsed(name, default)?;
+        default: T,
+        least: T,
+        most: T,
+    ) -> Result<T, ConfigError> {
+        let expected = format!("a whole number between {least} and {most}");
+        let number = self.parsed(name, default, &expected)?;
         if (least..=most).contains(&number) {
             Ok(number)
         } else {
-            Err(ConfigError::new(name, format!("lies between {least} and {most}")))
+            Err(ConfigError::new(name, format!("must be {expected}")))
         }
     }
 

@@ -99,8 +99,51 @@ fn the_environment_wins_over_the_file() {
         ("ONCEOVER_PROVIDERS", "payments=file:///etc/passwd"),
         ("ONCEOVER_LOG", "=,=,["),
         ("ONCEOVER_TRUSTED_PROXY", "perhaps"),
+        ("ONCEOVER_ADDR", "localhost"),
+        ("ONCEOVER_DEMO_SEED", "-1"),
     ] {
-        assert!(read(&[(key, value)]).unwrap_err().starts_with(key), "{key}={value}");
+        let error = read(&[(key, value)]).unwrap_err();
+        assert!(error.starts_with(key), "{key}={value}: {error}");
+        for word in ["u32", "u64", "usize", "bool", "::"] {
+            assert!(!error.contains(word), "{error}");
+        }
+    }
+}
+
+/// The rows of the table of limits: key, default, least, most.
+fn documented_limits() -> Vec<(&'static str, i64, i64, i64)> {
+    let documentation = include_str!("../../../docs/configuration.md");
+    let (_, section) = documentation.split_once("## Limits").unwrap();
+    let (section, _) = section.split_once("\n## ").unwrap();
+    let rows = section.lines().filter(|line| line.starts_with("| `"));
+    rows.map(|row| {
+        let cells: Vec<&str> = row.split('|').map(|cell| cell.trim().trim_matches('`')).collect();
+        let (least, most) = cells[3].split_once(" to ").unwrap();
+        let number = |text: &str| text.parse().unwrap();
+        (cells[1], number(cells[2]), number(least), number(most))
+    })
+    .collect()
+}
+
+#[test]
+fn every_limit_keeps_to_the_bounds_that_the_documentation_states() {
+    let limits = documented_limits();
+    assert_eq!(limits.len(), 12);
+    let default = read(&[]).unwrap().limits;
+    assert_eq!(default, engine::Limits::default());
+    for (key, usual, least, most) in limits {
+        let set = |value: i64| read(&[(key, &value.to_string())]).map(|config| config.limits);
+        assert_eq!(set(usual), Ok(default), "{key} has that default");
+        for good in [least, most] {
+            assert!(good == usual || set(good).unwrap() != default, "{key}={good} is honoured");
+        }
+        let in_file = format!("{} = {most}", key.trim_start_matches("ONCEOVER_").to_lowercase());
+        assert_eq!(with_file(&[], Some(&in_file)).unwrap().limits, set(most).unwrap(), "{key}");
+        let sentence = format!("{key} must be a whole number between {least} and {most}");
+        for bad in [least - 1, most + 1, -1, i64::MAX] {
+            assert_eq!(set(bad), Err(sentence.clone()), "{key}={bad}");
+        }
+        assert_eq!(read(&[(key, "many")]).unwrap_err(), sentence);
     }
 }
 

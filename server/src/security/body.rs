@@ -9,30 +9,28 @@ use std::time::Duration;
 
 use axum::{
     body::{Body, HttpBody},
-    extract::Request,
+    extract::{Request, State},
     http::{StatusCode, header},
     middleware::Next,
     response::{IntoResponse, Response},
 };
 use domain::problem::Code;
+use engine::Limits;
 use http_body_util::{BodyExt, LengthLimitError, Limited};
 
 use crate::refusal::Refused;
 
-/// Forms of pages, in bytes.
-pub const PAGE_LIMIT: usize = 64 * 1024;
-/// Bodies of the JSON API, in bytes.
-pub const API_LIMIT: usize = 1024 * 1024;
-/// `finish` of the JSON API, which carries a provider's answer, in bytes.
-pub const FINISH_LIMIT: usize = 8 * 1024 * 1024;
 /// How long a whole body may take to come.
 const PATIENCE: Duration = Duration::from_secs(15);
 
-fn limit_for(path: &str) -> usize {
+/// The most bytes that a body under this path may have.
+fn limit_for(path: &str, limits: &Limits) -> usize {
     match path.strip_prefix("/api/v1/") {
-        Some(rest) if rest.starts_with("operations/") && rest.ends_with("/finish") => FINISH_LIMIT,
-        Some(_) => API_LIMIT,
-        None => PAGE_LIMIT,
+        Some(rest) if rest.starts_with("operations/") && rest.ends_with("/finish") => {
+            limits.finish_body_bytes
+        }
+        Some(_) => limits.api_body_bytes,
+        None => limits.form_bytes,
     }
 }
 
@@ -50,8 +48,8 @@ fn too_large(limit: usize) -> Response {
 struct Limit(usize);
 
 /// Refuses a body whose announced length is over its limit.
-pub async fn limit(mut request: Request, next: Next) -> Response {
-    let limit = limit_for(request.uri().path());
+pub async fn limit(State(limits): State<Limits>, mut request: Request, next: Next) -> Response {
+    let limit = limit_for(request.uri().path(), &limits);
     request.extensions_mut().insert(Limit(limit));
     let least = request.body().size_hint().lower();
     if usize::try_from(least).is_ok_and(|least| least <= limit) {
@@ -63,7 +61,8 @@ pub async fn limit(mut request: Request, next: Next) -> Response {
 
 /// Reads the whole body before the handler runs.
 pub async fn read(request: Request, next: Next) -> Response {
-    let limit = request.extensions().get::<Limit>().map_or(PAGE_LIMIT, |limit| limit.0);
+    let limit = request.extensions().get::<Limit>();
+    let limit = limit.expect("the layer `limit` stands in front of every route").0;
     let (head, body) = request.into_parts();
     match tokio::time::timeout(PATIENCE, Limited::new(body, limit).collect()).await {
         Ok(Ok(collected)) => {
@@ -86,10 +85,16 @@ mod tests {
 
     #[test]
     fn only_finish_may_be_large() {
-        assert_eq!(limit_for("/api/v1/operations/0/finish"), FINISH_LIMIT);
-        assert_eq!(limit_for("/api/v1/operations"), API_LIMIT);
-        assert_eq!(limit_for("/api/v1/webhooks/acme/finish"), API_LIMIT);
-        assert_eq!(limit_for("/act/operations/confirm"), PAGE_LIMIT);
-        assert_eq!(limit_for("/operations/0/finish"), PAGE_LIMIT);
+        let limits =
+            Limits { form_bytes: 1, api_body_bytes: 2, finish_body_bytes: 3, ..Limits::default() };
+        for (path, limit) in [
+            ("/api/v1/operations/0/finish", 3),
+            ("/api/v1/operations", 2),
+            ("/api/v1/webhooks/acme/finish", 2),
+            ("/act/operations/confirm", 1),
+            ("/operations/0/finish", 1),
+        ] {
+            assert_eq!(limit_for(path, &limits), limit, "{path}");
+        }
     }
 }

@@ -7,6 +7,7 @@ mod answers;
 pub(crate) mod auth;
 mod body;
 mod console;
+mod members;
 mod openapi;
 mod operations;
 mod webhooks;

@@ -21,7 +21,7 @@ use serde_json::{Value, json, value::RawValue};
 use super::{
     answers,
     auth::{Anyone, Service},
-    body::{Fields, missing},
+    body::{Fields, unfit},
     console,
 };
 use crate::{refusal::Refused, router::AppState};
@@ -68,7 +68,7 @@ pub async fn reserve(
     body: Bytes,
 ) -> Result<Response, Refused> {
     let mut fields = Fields::parse(&headers, &body)?;
-    let operation: String = fields.text("operation")?.ok_or_else(|| missing("operation"))?;
+    let operation = fields.required_text("operation")?;
     // A control character in a key is the engine's to refuse, by the key's own code.
     let key = key(&headers, fields.optional("key")?)?;
     let payload = fields.raw("payload").map(RawValue::get).ok_or_else(|| {
@@ -96,7 +96,7 @@ pub async fn reserve(
 }
 
 fn choice(field: &str, words: &str) -> Refused {
-    Refused::code(Code::RequestInvalid).field(field).detail(format!("{field} is one of: {words}."))
+    unfit(field, &format!("must be one of: {words}"))
 }
 
 fn fence(headers: &HeaderMap, body: &[u8]) -> Result<i64, Refused> {
@@ -158,7 +158,7 @@ pub async fn finish(
 }
 
 fn read_finish(mut fields: Fields<'_>) -> Result<Finish, Refused> {
-    let outcome = FinishOutcome::parse(&fields.required::<String>("outcome")?)
+    let outcome = FinishOutcome::parse(&fields.required_text("outcome")?)
         .ok_or_else(|| choice("outcome", "done, rejected, not_done, ambiguous"))?;
     let finish = Finish {
         fence: fields.required("fence")?,
@@ -177,29 +177,23 @@ fn read_finish(mut fields: Fields<'_>) -> Result<Finish, Refused> {
 fn read_response(mut fields: Fields<'_>) -> Result<StoredAnswer, Refused> {
     let status = fields.optional::<u16>("status")?.unwrap_or(200);
     if !(200..=599).contains(&status) {
-        return Err(Refused::code(Code::RequestInvalid)
-            .field("response.status")
-            .detail("response.status lies between 200 and 599."));
+        return Err(unfit("response.status", "must lie between 200 and 599"));
     }
     let content_type = fields.text("content_type")?.unwrap_or_else(|| "application/json".into());
     let in_base64: Option<String> = fields.optional("body_base64")?;
     let body = match (fields.raw("body"), in_base64) {
-        (Some(_), Some(_)) => return Err(choice("response", "body, body_base64")),
+        (Some(_), Some(_)) => {
+            return Err(unfit("response", "has a body or a body_base64, not both"));
+        }
         (Some(raw), None) if raw.get().starts_with('"') => {
             serde_json::from_str::<String>(raw.get())
-                .map_err(|_| {
-                    Refused::code(Code::RequestInvalid)
-                        .field("response.body")
-                        .detail("response.body is no text; send it as body_base64.")
-                })?
+                .map_err(|_| unfit("response.body", "is no text; send it as body_base64"))?
                 .into_bytes()
         }
         (Some(raw), None) => raw.get().as_bytes().to_vec(),
-        (None, Some(text)) => STANDARD.decode(text).map_err(|_| {
-            Refused::code(Code::RequestInvalid)
-                .field("response.body_base64")
-                .detail("response.body_base64 is not base64 with padding.")
-        })?,
+        (None, Some(text)) => STANDARD
+            .decode(text)
+            .map_err(|_| unfit("response.body_base64", "must be base64 with padding"))?,
         (None, None) => Vec::new(),
     };
     fields.finish()?;
@@ -208,12 +202,12 @@ fn read_response(mut fields: Fields<'_>) -> Result<StoredAnswer, Refused> {
 
 fn read_event(mut fields: Fields<'_>) -> Result<NewEvent, Refused> {
     let event = NewEvent {
-        aggregate: fields.text("aggregate")?.ok_or_else(|| missing("aggregate"))?,
-        topic: fields.text("topic")?.ok_or_else(|| missing("topic"))?,
+        aggregate: fields.required_text("aggregate")?,
+        topic: fields.required_text("topic")?,
         payload: fields
             .raw("payload")
             .map(|raw| raw.get().as_bytes().to_vec())
-            .ok_or_else(|| missing("payload"))?,
+            .ok_or_else(|| fields.missing("payload"))?,
     };
     fields.finish()?;
     Ok(event)

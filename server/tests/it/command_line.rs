@@ -47,6 +47,10 @@ fn the_start_refuses_what_it_cannot_trust() {
         &onceover(&["serve"], &[("ONCEOVER_ADDR", "0.0.0.0:3000")], ""),
         "ONCEOVER_TRUSTED_PROXY",
     );
+    refuses(
+        &onceover(&["serve"], &[("ONCEOVER_MAX_KEY_CHARS", "513")], ""),
+        "ONCEOVER_MAX_KEY_CHARS must be a whole number between 64 and 512",
+    );
     refuses(&onceover(&["serve"], &[], ""), "DATABASE_URL is not set");
     refuses(&onceover(&["serve"], &[url], ""), "ONCEOVER_SEARCH_SECRET is not set");
     let weak = onceover(

@@ -206,5 +206,22 @@ async fn a_theme_is_a_cookie_of_this_browser() {
     operator
         .post("/preferences/theme", &[("theme", "x; Domain=evil")])
         .await
-        .expect(StatusCode::BAD_REQUEST);
+        .expect(StatusCode::UNPROCESSABLE_ENTITY);
+}
+
+#[tokio::test]
+async fn a_form_without_its_field_is_a_422_that_names_it() {
+    let stage = Stage::open().await;
+    let operator = stage.browser("operator@acme.test").await;
+    for (path, field) in [
+        ("/sign-in", "email and password"),
+        ("/session/tenant", "tenant"),
+        ("/preferences/theme", "theme"),
+    ] {
+        let answer = operator.post(path, &[("other", "x")]).await;
+        answer.expect(StatusCode::UNPROCESSABLE_ENTITY);
+        let page = answer.text();
+        assert!(page.contains("data-code=\"unprocessable\"") && page.contains(field), "{page}");
+        assert!(!page.contains("deserialize"), "{page}");
+    }
 }

@@ -87,6 +87,11 @@ pub fn charge() -> KindPolicy {
 
 impl Stage {
     pub async fn open() -> Self {
+        Self::open_with(&[]).await
+    }
+
+    /// A stage whose configuration says more than the usual.
+    pub async fn open_with(more: &[(&str, &str)]) -> Self {
         let database = TestDatabase::create().await;
         let url = database.url();
         let mut admin = Admin::connect(&url).await.unwrap();
@@ -99,14 +104,19 @@ impl Stage {
                 NewStaff { email, name: email, password_hash: password_hash(), tenant_slug, role };
             admin.add_staff(&new).await.unwrap();
         }
-        let settings = [
+        let webhook_secrets = format!("payments={WEBHOOK_SECRET}");
+        let usual = [
             ("DATABASE_URL", url.as_str()),
             ("ONCEOVER_SEARCH_SECRET", WEBHOOK_SECRET),
-            ("ONCEOVER_WEBHOOK_SECRETS", &format!("payments={WEBHOOK_SECRET}")),
+            ("ONCEOVER_WEBHOOK_SECRETS", &webhook_secrets),
             ("ONCEOVER_ENGINE_CONNECTIONS", "4"),
             ("ONCEOVER_CONSOLE_CONNECTIONS", "4"),
-        ]
-        .map(|(name, value)| (name.to_owned(), value.to_owned()));
+        ];
+        let settings: Vec<_> = usual
+            .iter()
+            .chain(more)
+            .map(|(name, value)| ((*name).to_owned(), (*value).to_owned()))
+            .collect();
         let config = Config::read(&settings, None).unwrap();
         let engine = Engine::connect(config.engine().unwrap()).await.unwrap();
         let addr: SocketAddr = HOST.parse().unwrap();

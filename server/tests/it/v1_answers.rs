@@ -173,10 +173,7 @@ async fn a_tombstone_keeps_the_key_closed() {
     let service = stage.service("acme").await;
     let won = service.reserve("INV-1", 12_900).await;
     finish(&service, &won, json!({ "outcome": "rejected" })).await.expect(StatusCode::OK);
-    sqlx::query("update outbox set status = 'published'")
-        .execute(stage.database.owner_pool())
-        .await
-        .unwrap();
+    stage.database.settle_outbox().await;
     stage.database.advance_clock(Duration::from_secs(3_600)).await;
     stage.state.engine.expire_due().await.unwrap();
     let repeat = service.reserve("INV-1", 12_900).await;
@@ -275,7 +272,7 @@ async fn a_bad_payload_burns_no_key() {
         ("operation", r#"{"key":"k","payload":{}}"#),
     ] {
         let answer = service.post_text("/operations", &[], body).await;
-        answer.refused(Code::RequestInvalid);
+        answer.refused(Code::Unprocessable);
         assert_eq!(answer.json()["field"], field);
     }
     let rows: i64 = sqlx::query_scalar("select count(*) from operations")

@@ -1,6 +1,7 @@
 //! The console's calls by a person's token: lists, details, decisions and receipts.
 
 use axum::http::StatusCode;
+use chrono::DateTime;
 use domain::problem::Code;
 use serde_json::json;
 
@@ -39,7 +40,11 @@ async fn an_operation_is_found_read_confirmed_once_and_has_a_receipt() {
     let approver = stage.staff("approver@acme.test").await;
     let mut other = unknown.confirm();
     other["external_reference"] = json!("ch_2");
-    approver.post(&path, &other).await.refused(Code::DecidedOtherwise);
+    let answer = approver.post(&path, &other).await;
+    answer.refused(Code::DecidedOtherwise);
+    let decided_at = answer.json()["decided_at"].clone();
+    assert!(decided_at.as_str().is_some_and(|at| DateTime::parse_from_rfc3339(at).is_ok()));
+    assert_eq!(answer.json().get("retry_at"), None, "there is nothing to wait for");
 }
 
 #[tokio::test]
@@ -52,15 +57,36 @@ async fn a_decision_without_its_facts_is_refused_with_the_field() {
         ("reason", json!(""), Code::Unprocessable),
         ("outcome", json!("perhaps"), Code::Unprocessable),
         ("external_reference", json!(null), Code::Unprocessable),
-        ("version", json!("1"), Code::RequestInvalid),
-        ("reason", json!("a\u{0}b"), Code::RequestInvalid),
-        ("surprise", json!(1), Code::RequestInvalid),
+        ("version", json!("1"), Code::Unprocessable),
+        ("version", json!(null), Code::Unprocessable),
+        ("version", json!(1.5), Code::Unprocessable),
+        ("force", json!("yes"), Code::Unprocessable),
+        ("amount_minor", json!({}), Code::Unprocessable),
+        ("reason", json!("a\u{0}b"), Code::Unprocessable),
+        ("reason", json!(["x"]), Code::Unprocessable),
+        ("reason", json!("x".repeat(2_001)), Code::Unprocessable),
+        ("surprise", json!(1), Code::Unprocessable),
     ] {
         let mut body = unknown.confirm();
         body[field] = value;
         let answer = operator.post(&path, &body).await;
         answer.refused(code);
-        assert_eq!(answer.json()["field"], field, "{}", answer.text());
+        let problem = answer.json();
+        assert_eq!(problem["field"], field, "{problem}");
+        let detail = problem["detail"].as_str().unwrap().to_lowercase();
+        for word in ["invalid type", "expected", "i64", "struct", "option", "bool", "at line"] {
+            assert!(!detail.contains(word), "{detail}");
+        }
+    }
+    for body in ["", "{", "[1]", "version=1", r#"{"version":1,"version":2}"#] {
+        operator.post_text(&path, &[], body).await.refused(Code::RequestInvalid);
+    }
+    let browser = stage.browser("operator@acme.test").await;
+    for version in ["", "one", "1.5"] {
+        let fields = [("id", unknown.id.as_str()), ("version", version), ("reason", "x")];
+        let answer = browser.call("/act/operations/confirm", &fields).await;
+        let status = StatusCode::UNPROCESSABLE_ENTITY;
+        assert_eq!(answer.status, status, "the form's door says the same: {}", answer.text());
     }
     let mut stale = unknown.confirm();
     stale["version"] = json!(unknown.version - 1);

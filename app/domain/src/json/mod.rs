@@ -9,8 +9,9 @@ mod parse;
 
 use std::{fmt, fmt::Write as _};
 
-/// How deep objects and arrays may nest.
-pub const MAX_DEPTH: u32 = 64;
+/// How deep objects and arrays may nest in anything that is read here: the reader recurses, so
+/// this bounds its stack. What a server takes may be configured up to it.
+pub const MAX_DEPTH: usize = 128;
 
 /// A JSON value that lost nothing of what was sent but white space.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -52,33 +53,43 @@ pub enum JsonFault {
     LoneSurrogate,
     /// U+0000, which no text column can hold.
     NulCharacter,
-    /// More than [`MAX_DEPTH`] levels.
-    TooDeep,
+    /// More levels than this limit.
+    TooDeep(usize),
     /// An exponent outside what any number needs.
     NumberRange,
 }
 
 impl fmt::Display for JsonFault {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
+        let words = match self {
             Self::Syntax => "not valid JSON",
             Self::Encoding => "not valid UTF-8",
             Self::DuplicateName => "the same name appears twice",
             Self::LoneSurrogate => "half of a surrogate pair",
             Self::NulCharacter => "the character U+0000",
-            Self::TooDeep => "nested deeper than 64 levels",
+            Self::TooDeep(limit) => return write!(f, "nested deeper than {limit} levels"),
             Self::NumberRange => "a number whose exponent is out of range",
-        })
+        };
+        f.write_str(words)
     }
 }
 
 impl Json {
-    /// Reads one JSON text.
+    /// Reads one JSON text of at most [`MAX_DEPTH`] levels: whatever was taken before can be read
+    /// back, however the limit has been configured since.
     ///
     /// # Errors
     /// The first fault, with the pointer of the member where it stands.
     pub fn parse(bytes: &[u8]) -> Result<Self, JsonError> {
-        parse::read(bytes)
+        Self::parse_within(bytes, MAX_DEPTH)
+    }
+
+    /// Reads one JSON text of at most `depth` levels.
+    ///
+    /// # Errors
+    /// As [`Json::parse`].
+    pub fn parse_within(bytes: &[u8], depth: usize) -> Result<Self, JsonError> {
+        parse::read(bytes, depth.min(MAX_DEPTH))
     }
 
     /// The value at an RFC 6901 pointer.
@@ -263,11 +274,17 @@ mod tests {
     }
 
     #[test]
-    fn depth_is_bounded_at_64() {
+    fn depth_is_bounded_by_the_limit_and_by_the_stack() {
         let nest = |n: usize| format!("{}1{}", "[".repeat(n), "]".repeat(n));
-        assert!(Json::parse(nest(64).as_bytes()).is_ok());
-        assert_eq!(fault(&nest(65)).1, JsonFault::TooDeep);
-        assert_eq!(fault(&"[".repeat(1_000_000)).1, JsonFault::TooDeep);
+        let within = |n, depth| Json::parse_within(nest(n).as_bytes(), depth);
+        for depth in [16, 64, MAX_DEPTH] {
+            assert!(within(depth, depth).is_ok());
+            let error = within(depth + 1, depth).unwrap_err();
+            assert_eq!(error.reason, JsonFault::TooDeep(depth));
+            assert!(error.to_string().contains(&format!("deeper than {depth} levels")));
+        }
+        assert!(within(MAX_DEPTH + 1, usize::MAX).is_err());
+        assert_eq!(fault(&"[".repeat(1_000_000)).1, JsonFault::TooDeep(MAX_DEPTH));
     }
 
     #[test]

@@ -1,12 +1,12 @@
 //! Reading JSON text strictly: the first fault ends it, with the pointer of the member.
 
-use super::{Json, JsonError, JsonFault, MAX_DEPTH, escape_token};
+use super::{Json, JsonError, JsonFault, escape_token};
 
-/// Reads one text.
-pub(super) fn read(bytes: &[u8]) -> Result<Json, JsonError> {
+/// Reads one text of at most `depth` levels.
+pub(super) fn read(bytes: &[u8], depth: usize) -> Result<Json, JsonError> {
     let text = std::str::from_utf8(bytes)
         .map_err(|_| JsonError { pointer: String::new(), reason: JsonFault::Encoding })?;
-    let mut parser = Parser { text, at: 0, path: Vec::new() };
+    let mut parser = Parser { text, at: 0, path: Vec::new(), depth };
     parser.space();
     let value = parser.value()?;
     parser.space();
@@ -17,6 +17,7 @@ struct Parser<'a> {
     text: &'a str,
     at: usize,
     path: Vec<String>,
+    depth: usize,
 }
 
 impl Parser<'_> {
@@ -65,8 +66,8 @@ impl Parser<'_> {
         &mut self,
         read: fn(&mut Self) -> Result<Json, JsonError>,
     ) -> Result<Json, JsonError> {
-        if self.path.len() >= MAX_DEPTH as usize {
-            return Err(self.fault(JsonFault::TooDeep));
+        if self.path.len() >= self.depth {
+            return Err(self.fault(JsonFault::TooDeep(self.depth)));
         }
         self.at += 1;
         self.space();

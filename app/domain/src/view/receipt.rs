@@ -86,6 +86,8 @@ pub struct Refusal {
     pub current: Option<ReceiptState>,
     /// The decision that stands instead.
     pub receipt: Option<OperationId>,
-    /// From when it would be allowed, or when to try again.
-    pub at: Option<DateTime<Utc>>,
+    /// From when it would be allowed.
+    pub retry_at: Option<DateTime<Utc>>,
+    /// When the decision that stands instead was taken.
+    pub decided_at: Option<DateTime<Utc>>,
 }

@@ -11,13 +11,17 @@ use super::sections::{
 };
 use crate::{
     api::{
+        found::Found,
         operations::{OperationPage, operation},
         page_data::page_data,
-        refused::RefusedForm,
+        refused::{Kept, RefusedForm},
     },
     components::timeline::{Timeline, axis::Axis},
     error::ConsoleError,
-    pages::failed::{Failed, no_such_record},
+    pages::{
+        elsewhere::InAnotherTenant,
+        failed::{Failed, no_such_record},
+    },
 };
 
 /// The page of an operation.
@@ -29,22 +33,33 @@ pub fn DetailPage() -> impl IntoView {
         params.with(|params| params.get("id")).and_then(|id| id.parse::<OperationId>().ok())
     });
     let desk = Desk::default();
+    desk.empty_when_noted();
+    let refused = Memo::new(move |_| url.with(|url| RefusedForm::from_query(url.search())));
     let refusal = Memo::new(move |_| {
+        // The address speaks of the form that led here, until this page has sent one.
         let from_address = || {
-            let refused = url.with(|url| RefusedForm::from_query(url.search()))?;
+            let refused = refused.get().filter(|_| desk.sent() == 0)?;
             Some(ConsoleError::Refused(refused.refusal))
         };
         desk.refusal().or_else(from_address)
+    });
+    let kept = Memo::new(move |_| {
+        refused.get().filter(|_| !desk.noted()).map(|refused| refused.kept).unwrap_or_default()
     });
     let page = page_data(move || (id.get(), desk.sent()), |(id, _)| load(id));
     view! {
         <Title text="Operation · Onceover"/>
         <Transition fallback=|| view! { <p class="page-sub">"Loading the operation"</p> }>
             {move || {
-                let refusal = refusal.get();
+                let (refusal, kept) = (refusal.get(), kept.get());
                 Suspend::new(async move {
                     match page.await {
-                        Ok(page) => view! { <Shown page refusal desk/> }.into_any(),
+                        Ok(Found::Here(page)) => {
+                            view! { <Shown page refusal kept desk/> }.into_any()
+                        }
+                        Ok(Found::Elsewhere(tenant)) => {
+                            view! { <InAnotherTenant tenant/> }.into_any()
+                        }
                         Err(error) => view! { <Failed error/> }.into_any(),
                     }
                 })
@@ -53,7 +68,7 @@ pub fn DetailPage() -> impl IntoView {
     }
 }
 
-async fn load(id: Option<OperationId>) -> Result<OperationPage, ConsoleError> {
+async fn load(id: Option<OperationId>) -> Result<Found<OperationPage>, ConsoleError> {
     match id {
         Some(id) => operation(id).await,
         None => Err(no_such_record()),
@@ -61,7 +76,12 @@ async fn load(id: Option<OperationId>) -> Result<OperationPage, ConsoleError> {
 }
 
 #[component]
-fn Shown(page: OperationPage, refusal: Option<ConsoleError>, desk: Desk) -> impl IntoView {
+fn Shown(
+    page: OperationPage,
+    refusal: Option<ConsoleError>,
+    kept: Kept,
+    desk: Desk,
+) -> impl IntoView {
     let OperationPage { detail, form_key, may_note } = page;
     let ended = detail.row.status.is_final();
     let now = (!ended).then_some(detail.as_of);
@@ -95,6 +115,7 @@ fn Shown(page: OperationPage, refusal: Option<ConsoleError>, desk: Desk) -> impl
                         notes=detail.notes.clone()
                         taken_by=detail.row.taken_by.clone()
                         form_key
+                        kept
                         may_note
                         desk
                         refusal

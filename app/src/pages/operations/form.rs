@@ -13,6 +13,7 @@ use super::{
 };
 use crate::{
     api::{
+        found::Found,
         operations::{OperationPage, ask_provider, operation},
         page_data::page_data,
         receipts::receipt,
@@ -20,7 +21,10 @@ use crate::{
     },
     components::confirm_form::Draft,
     error::ConsoleError,
-    pages::failed::{Failed, no_such_record},
+    pages::{
+        elsewhere::InAnotherTenant,
+        failed::{Failed, no_such_record},
+    },
 };
 
 /// The page of an action's form.
@@ -65,7 +69,7 @@ pub fn FormPage() -> impl IntoView {
         },
         |id| async move {
             match id {
-                Some(id) => receipt(id).await.ok(),
+                Some(id) => receipt(id).await.ok().and_then(Found::here),
                 None => None,
             }
         },
@@ -92,11 +96,15 @@ pub fn FormPage() -> impl IntoView {
                     // version that is shown.
                     let opened_at = opened_at.filter(|opened_at| {
                         refusal.is_none()
-                            && page.as_ref().is_ok_and(|page| *opened_at < page.detail.row.version)
+                            && matches!(&page, Ok(Found::Here(page))
+                                if *opened_at < page.detail.row.version)
                     });
                     let known = Known { answer, other, opened_at };
                     match (page, place) {
-                        (Ok(page), Some((_, verb))) => view! {
+                        (Ok(Found::Elsewhere(tenant)), _) => {
+                            view! { <InAnotherTenant tenant/> }.into_any()
+                        }
+                        (Ok(Found::Here(page)), Some((_, verb))) => view! {
                             <FormBody
                                 detail=&page.detail
                                 verb
@@ -110,7 +118,7 @@ pub fn FormPage() -> impl IntoView {
                         }
                         .into_any(),
                         (Err(error), _) => view! { <Failed error/> }.into_any(),
-                        (Ok(_), None) => view! { <Failed error=no_such_record()/> }.into_any(),
+                        (Ok(Found::Here(_)), None) => view! { <Failed error=no_such_record()/> }.into_any(),
                     }
                 })
             }}
@@ -118,7 +126,7 @@ pub fn FormPage() -> impl IntoView {
     }
 }
 
-async fn load(place: Option<(OperationId, Verb)>) -> Result<OperationPage, ConsoleError> {
+async fn load(place: Option<(OperationId, Verb)>) -> Result<Found<OperationPage>, ConsoleError> {
     match place {
         Some((id, _)) => operation(id).await,
         None => Err(no_such_record()),

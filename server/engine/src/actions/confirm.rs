@@ -64,7 +64,7 @@ pub(super) async fn event(
             if let Some(at) = not_before(row.started_at, kind).filter(|at| row.now < *at) {
                 return Err(EngineError::refused_with(Code::TooEarly, |refusal| {
                     refusal.current = Some(row.state());
-                    refusal.at = Some(at);
+                    refusal.retry_at = Some(at);
                 }));
             }
             if let Some(answer @ ProviderAnswer::Done { .. }) = says {

@@ -9,7 +9,7 @@ mod request;
 
 use chrono::{DateTime, TimeDelta, Utc};
 use domain::{
-    action::Verb,
+    action::{MAX_REASON_CHARS, Verb},
     ids::OperationId,
     operation::{Event, Status},
     problem::Code,
@@ -19,7 +19,6 @@ use domain::{
 use serde_json::json;
 
 pub use request::ActionRequest;
-use request::MAX_REASON;
 
 use crate::{
     Engine, StaffCaller,
@@ -121,7 +120,7 @@ impl Engine {
         let mut tx = self.pools.begin_console(by.tenant_id()).await?;
         let target = target.to_string();
         // A refused reason may be what no text column can hold, or longer than any that is kept.
-        let reason: String = reason.chars().take(MAX_REASON).filter(|c| *c != '\0').collect();
+        let reason: String = reason.chars().take(MAX_REASON_CHARS).filter(|c| *c != '\0').collect();
         let entry = Entry { refused: Some(code), ..entry(by, action, &target, &reason) };
         audit::add(&mut tx, entry).await?;
         tx.commit().await?;

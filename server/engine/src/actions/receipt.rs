@@ -90,7 +90,7 @@ pub(super) async fn taken_before(
             refusal.receipt = Some(id);
             refusal.current = Some(stored.after.clone());
             refusal.detail = Some(format!("{} decided on this version.", stored.actor));
-            refusal.at = Some(stored.at);
+            refusal.decided_at = Some(stored.at);
         }));
     }
     if stored.actor_email != by.email() {

@@ -1,7 +1,7 @@
 //! A decision as it comes from a form or the JSON API, and the checks that need no record.
 
 use domain::{
-    action::{Outcome, Verb},
+    action::{MAX_REASON_CHARS, Outcome, Verb},
     ids::OperationId,
     money::{Money, parse_currency},
     problem::Code,
@@ -9,8 +9,6 @@ use domain::{
 
 use crate::error::EngineError;
 
-/// The longest reason, in characters; the page says the same.
-pub(super) const MAX_REASON: usize = 1_000;
 /// The longest evidence, in characters; the page says the same.
 const MAX_EVIDENCE: usize = 4_000;
 /// The longest reference, in characters.
@@ -67,7 +65,7 @@ impl ActionRequest {
         request.external_reference = trimmed(request.external_reference);
         request.evidence = trimmed(request.evidence);
         request.currency = trimmed(request.currency);
-        check_text("reason", Some(&request.reason), MAX_REASON)?;
+        check_text("reason", Some(&request.reason), MAX_REASON_CHARS)?;
         check_text("evidence", request.evidence.as_deref(), MAX_EVIDENCE)?;
         check_text("external_reference", request.external_reference.as_deref(), MAX_REFERENCE)?;
         if request.reason.is_empty() {

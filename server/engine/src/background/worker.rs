@@ -144,7 +144,8 @@ async fn execute(
         currency: result.amount.map(|money| money.currency),
         response: result.response,
         events: Vec::new(),
-    };
+    }
+    .within(&engine.settings.limits);
     let recorded = record(engine, target, &finish, &actor).await;
     if let Err(EngineError::Refused(refusal)) = &recorded
         && refusal.code == Code::Unprocessable

@@ -5,10 +5,7 @@ use chrono::{DateTime, TimeDelta, Utc};
 use domain::{
     access::Permission,
     ids::OperationId,
-    listing::{
-        Cursor, DEFAULT_PAGE, MAX_FILTER_CHARS, MAX_PAGE, MAX_SPAN_DAYS, OperationFilter, Page,
-        StatusFilter,
-    },
+    listing::{Cursor, DEFAULT_PAGE, OperationFilter, Page, StatusFilter},
     money::parse_amount,
     problem::Code,
     view::OperationRow,
@@ -19,6 +16,7 @@ use crate::{
     Engine, StaffCaller,
     error::EngineError,
     operations::hashed_term,
+    settings::Limits,
     store::{
         kind, lease, listing,
         listing::{Narrowing, Search},
@@ -45,7 +43,7 @@ impl Engine {
         Self::detached(async move {
             let mut tx = engine.pools.begin_console(by.tenant_id()).await?;
             let now = lease::clock(&mut tx).await?;
-            let mut narrowing = narrow(&by, &filter, now)?;
+            let mut narrowing = narrow(&by, &filter, now, &engine.settings.limits)?;
             let limit = narrowing.limit;
             let mut more_matches = false;
             if let Some(q) = filter.q.as_deref().map(str::trim).filter(|q| !q.is_empty()) {
@@ -112,6 +110,7 @@ fn narrow(
     by: &StaffCaller,
     filter: &OperationFilter,
     now: DateTime<Utc>,
+    limits: &Limits,
 ) -> Result<Narrowing, EngineError> {
     let unfit =
         |field: &str, detail: String| EngineError::field(Code::FilterInvalid, field, detail);
@@ -119,20 +118,19 @@ fn narrow(
         [("q", &filter.q), ("operation", &filter.operation), ("cursor", &filter.cursor)]
     {
         if let Some(text) = text {
-            if text.chars().count() > MAX_FILTER_CHARS {
-                return Err(unfit(
-                    field,
-                    format!("{field} is longer than {MAX_FILTER_CHARS} characters"),
-                ));
+            let most = limits.filter_chars;
+            if text.chars().count() > most {
+                return Err(unfit(field, format!("{field} is longer than {most} characters")));
             }
             if text.contains('\0') {
                 return Err(unfit(field, format!("{field} holds U+0000")));
             }
         }
     }
-    let limit = filter.limit.unwrap_or(DEFAULT_PAGE);
-    if !(1..=MAX_PAGE).contains(&limit) {
-        return Err(unfit("limit", format!("a page has 1 to {MAX_PAGE} rows")));
+    let most = limits.page_rows;
+    let limit = filter.limit.unwrap_or(DEFAULT_PAGE.min(most));
+    if !(1..=most).contains(&limit) {
+        return Err(unfit("limit", format!("a page has 1 to {most} rows")));
     }
     let cursor = filter
         .cursor
@@ -145,7 +143,8 @@ fn narrow(
         Some(StatusFilter::Tombstone) => (None, Some(true)),
         Some(StatusFilter::Is(status)) => (Some(status), Some(false)),
     };
-    let (from, to) = window(filter, now, status.is_some_and(|status| !status.is_final()))?;
+    let (from, to) =
+        window(filter, now, status.is_some_and(|status| !status.is_final()), limits.list_days)?;
     Ok(Narrowing {
         tenant: by.tenant_id(),
         status: status.map(|status| status.as_str().to_owned()),
@@ -167,8 +166,9 @@ fn window(
     filter: &OperationFilter,
     now: DateTime<Utc>,
     open: bool,
+    days: i64,
 ) -> Result<(Uuid, Uuid), EngineError> {
-    let span = TimeDelta::days(MAX_SPAN_DAYS);
+    let span = TimeDelta::days(days);
     let unwindowed = open || filter.needs_manual || filter.conflict || filter.q.is_some();
     let (from, to) = match (filter.from, filter.to) {
         (None, None) if unwindowed => (None, None),
@@ -183,7 +183,7 @@ fn window(
         return Err(EngineError::field(
             Code::FilterInvalid,
             "from",
-            format!("from lies before to, at most {MAX_SPAN_DAYS} days"),
+            format!("from lies before to, at most {days} days"),
         ));
     }
     Ok((from.map_or(Uuid::nil(), id_at), to.map_or(Uuid::max(), id_at)))

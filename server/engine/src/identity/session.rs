@@ -10,10 +10,6 @@ use crate::{
     store::{listing, session, staff},
 };
 
-/// Without a request for so long, a session ends.
-const IDLE_MIN: i32 = 30;
-/// A session ends so long after sign-in, however busy.
-const ABSOLUTE_MIN: i32 = 8 * 60;
 /// Rows of the queue that the frame counts at most.
 const MAX_COUNT: i64 = 99;
 
@@ -30,7 +26,9 @@ impl Engine {
         let (engine, hash, request_id) = (self.clone(), secret_hash(token), request_id.to_owned());
         Self::detached(async move {
             let mut db = engine.pools.identity().acquire().await?;
-            session::caller(&mut db, &hash, IDLE_MIN, ABSOLUTE_MIN, request_id).await
+            let limits = &engine.settings.limits;
+            let (idle, absolute) = (limits.session_idle_min, limits.session_absolute_min);
+            session::caller(&mut db, &hash, idle, absolute, request_id).await
         })
         .await
     }

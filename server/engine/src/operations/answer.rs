@@ -2,15 +2,12 @@
 
 use crate::store::{answer::StoredAnswer, operation::Operation};
 
-/// The most of an answer that is stored; cut beyond and marked.
-const MAX_ANSWER_BYTES: usize = 1024 * 1024;
-
 impl StoredAnswer {
-    /// Cuts the body at the limit and says so.
+    /// Cuts the body at a limit in bytes and says so.
     #[must_use]
-    pub(crate) fn bounded(mut self) -> Self {
-        if self.body.len() > MAX_ANSWER_BYTES {
-            self.body.truncate(MAX_ANSWER_BYTES);
+    pub(crate) fn bounded(mut self, limit: usize) -> Self {
+        if self.body.len() > limit {
+            self.body.truncate(limit);
             self.cut = true;
         }
         self

@@ -51,7 +51,7 @@ impl Engine {
     /// Hands out up to `max` operations of the kinds named.
     ///
     /// # Errors
-    /// Refused: `request_invalid` without a kind, `token_scope`.
+    /// Refused: `unprocessable` without a kind, `token_scope`.
     pub async fn claim(
         &self,
         by: &ServiceCaller,
@@ -61,7 +61,7 @@ impl Engine {
     ) -> Result<Vec<ClaimedWork>, EngineError> {
         if kinds.is_empty() {
             return Err(EngineError::field(
-                Code::RequestInvalid,
+                Code::Unprocessable,
                 "kinds",
                 "name the kinds that you can do",
             ));

@@ -59,7 +59,7 @@ pub(crate) async fn enqueue(
     ask: &OwnRequest<'_>,
 ) -> Result<Enqueued, EngineError> {
     let kind = kind_named(db, ask.tenant, ask.operation).await?;
-    let parsed = payload::parse(ask.payload)?;
+    let parsed = payload::parse(ask.payload, &settings.limits)?;
     let amount = payload::amount(&kind, &parsed, ask.amount_minor, ask.currency)?;
     let fingerprint = |version| {
         Fingerprint::of(
@@ -105,7 +105,8 @@ pub(crate) async fn enqueue(
         let Some(row) = operation::lock(db, Target { tenant: ask.tenant, id }).await? else {
             continue;
         };
-        let same = fingerprint(row.hash_version).is_some_and(|asked| asked.hash[..] == row.hash[..]);
+        let same =
+            fingerprint(row.hash_version).is_some_and(|asked| asked.hash[..] == row.hash[..]);
         return Ok(if same { Enqueued::Known(id, row.status) } else { Enqueued::Reused(id) });
     }
 }

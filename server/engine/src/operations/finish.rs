@@ -21,6 +21,7 @@ use crate::{
     caller::ServiceCaller,
     database::Tx,
     error::EngineError,
+    settings::Limits,
     store::{
         Target,
         answer::StoredAnswer,
@@ -132,6 +133,12 @@ impl Finish {
             events: Vec::new(),
         }
     }
+
+    /// The same with its answer cut at the limit, before it is written anywhere.
+    pub(crate) fn within(mut self, limits: &Limits) -> Self {
+        self.response = self.response.map(|answer| answer.bounded(limits.answer_bytes));
+        self
+    }
 }
 
 impl Engine {
@@ -146,6 +153,7 @@ impl Engine {
         finish: Finish,
     ) -> Result<Finished, EngineError> {
         let (engine, by) = (self.clone(), by.clone());
+        let finish = finish.within(&self.settings.limits);
         Self::detached(async move {
             let target = Target { tenant: by.tenant_id(), id };
             retrying(|| async {
@@ -162,7 +170,7 @@ impl Engine {
     }
 }
 
-/// Ends a call inside a transaction.
+/// Ends a call inside a transaction; the caller has cut the answer ([`Finish::within`]).
 pub(crate) async fn finish_in(
     tx: &mut Tx,
     target: Target,
@@ -277,7 +285,7 @@ async fn end_call(
     }
     let mut change = Change {
         external_reference: finish.external_reference.clone(),
-        answer: finish.response.clone().map(StoredAnswer::bounded),
+        answer: finish.response.clone(),
         detail: Some(detail),
         ..Change::default()
     };

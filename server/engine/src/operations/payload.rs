@@ -2,7 +2,7 @@
 //! names, the terms it is found by, and what of it nobody may see.
 
 use domain::{
-    idempotency::{MAX_PAYLOAD_BYTES, canonical},
+    idempotency::canonical,
     json::Json,
     money::{Money, parse_currency},
     problem::Code,
@@ -10,14 +10,14 @@ use domain::{
 use hmac::{Hmac, KeyInit as _, Mac as _};
 use sha2::Sha256;
 
-use crate::{error::EngineError, store::kind::KindPolicy};
+use crate::{error::EngineError, settings::Limits, store::kind::KindPolicy};
 
 /// The longest search term, in characters.
 const MAX_TERM_CHARS: usize = 512;
 
 /// Reads a payload and bounds it.
-pub(crate) fn parse(bytes: &[u8]) -> Result<Json, EngineError> {
-    let payload = Json::parse(bytes).map_err(|error| {
+pub(crate) fn parse(bytes: &[u8], limits: &Limits) -> Result<Json, EngineError> {
+    let payload = Json::parse_within(bytes, limits.payload_depth).map_err(|error| {
         EngineError::field(
             Code::PayloadInvalid,
             &format!("payload{}", error.pointer),
@@ -25,13 +25,12 @@ pub(crate) fn parse(bytes: &[u8]) -> Result<Json, EngineError> {
         )
     })?;
     let size = canonical(&payload).len();
-    if size > MAX_PAYLOAD_BYTES {
+    let limit = limits.payload_bytes;
+    if size > limit {
         return Err(EngineError::field(
             Code::PayloadInvalid,
             "payload",
-            format!(
-                "the payload has {size} bytes in canonical form; the limit is {MAX_PAYLOAD_BYTES} (256 KiB)"
-            ),
+            format!("the payload has {size} bytes in canonical form; the limit is {limit} bytes"),
         ));
     }
     Ok(payload)

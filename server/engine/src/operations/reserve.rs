@@ -191,21 +191,23 @@ impl Engine {
         if request.operation.starts_with("console.") {
             return Err(EngineError::refused(Code::KeyReserved));
         }
-        let key = IdempotencyKey::from_service(&request.key).map_err(|error| {
-            let code = match error {
-                InvalidKey::Missing => Code::KeyMissing,
-                InvalidKey::Reserved => Code::KeyReserved,
-                InvalidKey::TooLong(_) | InvalidKey::ControlCharacter => Code::KeyInvalid,
-            };
-            EngineError::field(code, "key", error.to_string())
-        })?;
+        let limits = &self.settings.limits;
+        let key =
+            IdempotencyKey::from_service(&request.key, limits.key_chars).map_err(|error| {
+                let code = match error {
+                    InvalidKey::Missing => Code::KeyMissing,
+                    InvalidKey::Reserved => Code::KeyReserved,
+                    InvalidKey::TooLong { .. } | InvalidKey::ControlCharacter => Code::KeyInvalid,
+                };
+                EngineError::field(code, "key", error.to_string())
+            })?;
         by.require(&request.operation)?;
         let mut db = self.pools.engine().acquire().await?;
         let kind = kind::find(&mut db, by.tenant_id(), &request.operation)
             .await?
             .ok_or_else(|| EngineError::refused(Code::KindUnknown))?;
         drop(db);
-        let payload = payload::parse(&request.payload)?;
+        let payload = payload::parse(&request.payload, limits)?;
         let amount =
             payload::amount(&kind, &payload, request.amount_minor, request.currency.as_deref())?;
         Ok(Checked { target_tenant: by.tenant_id(), kind, key, payload, amount })

@@ -147,6 +147,7 @@ pub async fn engine(db: &TestDatabase) -> Engine {
         ],
         search_secret: b"search secret of the tests".to_vec(),
         worker_name: "w-test".into(),
+        limits: engine::Limits::default(),
     };
     Engine::connect(settings).await.unwrap()
 }

@@ -139,6 +139,7 @@ impl Scene {
             webhook_secrets: vec![("payments".into(), WEBHOOK_SECRET.into())],
             search_secret: WEBHOOK_SECRET.as_bytes().to_vec(),
             worker_name: "test".into(),
+            limits: engine::Limits::default(),
         })
         .await
         .unwrap();

@@ -1,13 +1,16 @@
 //! What people wrote, and who looks at it, so that two of them do not ring the same provider.
 
 use domain::{access::Permission, ids::OperationId, view::NoteView};
-use leptos::{form::ActionForm, prelude::*};
+use leptos::{form::ActionForm, html::Textarea, prelude::*};
 
 use super::Part;
 use crate::{
-    api::actions::{AddNote, Take},
+    api::{
+        actions::{AddNote, Take},
+        refused::Kept,
+    },
     components::{
-        form_field::AreaField,
+        form_field::{AreaField, kept_text},
         notice::{Notice, Tone},
         timestamp::Timestamp,
     },
@@ -21,11 +24,13 @@ pub struct Desk {
     pub note: ServerAction<AddNote>,
     /// Takes the operation, or gives it back.
     pub take: ServerAction<Take>,
+    /// Where a note is written.
+    area: NodeRef<Textarea>,
 }
 
 impl Default for Desk {
     fn default() -> Self {
-        Self { note: ServerAction::new(), take: ServerAction::new() }
+        Self { note: ServerAction::new(), take: ServerAction::new(), area: NodeRef::new() }
     }
 }
 
@@ -35,6 +40,24 @@ impl Desk {
     pub fn sent(self) -> u64 {
         let sent = self.note.version().get() + self.take.version().get();
         u64::try_from(sent).unwrap_or(u64::MAX)
+    }
+
+    /// Whether this page's last note was written.
+    #[must_use]
+    pub fn noted(self) -> bool {
+        self.note.version().get() > 0 && matches!(self.note.value().get(), Some(Ok(())))
+    }
+
+    /// Empties the text area once its note is written: what still stood there would look unsent, and
+    /// the page's next key would store it a second time.
+    pub fn empty_when_noted(self) {
+        Effect::new(move |_| {
+            if self.noted()
+                && let Some(area) = self.area.get_untracked()
+            {
+                area.set_value("");
+            }
+        });
     }
 
     /// Why the last form was refused. What stands in the address alone (`__err`) does not count.
@@ -57,6 +80,8 @@ pub fn Notes(
     taken_by: Option<String>,
     /// Minted for this page's note.
     form_key: String,
+    /// What was written before a refusal.
+    kept: Kept,
     /// Whether the reader may write.
     may_note: bool,
     /// The forms' actions.
@@ -73,21 +98,31 @@ pub fn Notes(
         _ => None,
     };
     let refused = refusal.map(|error| {
+        let field = field.as_ref().and_then(|refusal| refusal.field);
+        let mend =
+            field.map(|field| view! { <p>{format!("{}: {}", field.label(), field.mend())}</p> });
         view! {
             <Notice tone=Tone::Bad title=error.title() code=error.code()>
                 <p>{error.advice()}</p>
+                {mend}
             </Notice>
         }
     });
     let forms = if may_note {
         view! {
             {take_form(id, taken_by, desk)}
-            {note_form(id, form_key, desk, field.as_ref())}
+            {note_form(id, form_key, kept, desk, field.as_ref())}
         }
         .into_any()
     } else {
         let words = format!("Your role lacks the right to {}.", Permission::Note.label());
-        view! { <p class="field-help">{words}</p> }.into_any()
+        let unsaid = (!kept.text.is_empty()).then(|| {
+            view! {
+                <p class="field-label">"What you wrote was not stored:"</p>
+                {kept_text(&kept.text, kept.cut)}
+            }
+        });
+        view! { <p class="field-help">{words}</p> {unsaid} }.into_any()
     };
     view! {
         <Part id="notes" title="Notes" count>
@@ -136,13 +171,20 @@ fn take_form(id: OperationId, taken_by: Option<String>, desk: Desk) -> impl Into
 fn note_form(
     id: OperationId,
     form_key: String,
+    kept: Kept,
     desk: Desk,
     refusal: Option<&RefusalView>,
 ) -> AnyView {
+    // A refused note goes out under the key that it had, so that it is written once even where the
+    // refusal could not tell whether it was.
+    let form_key = if kept.form_key.is_empty() { form_key } else { kept.form_key };
     let text = view! {
         <AreaField
             field=Field::Text
             help="What you found out or whom you rang. Everybody who sees this operation reads it."
+            kept=kept.text
+            cut=kept.cut
+            area=desk.area
             refusal
         />
     }

@@ -1,0 +1,64 @@
+//! A record that a page asks for, and in which of the person's tenants it stands.
+//!
+//! A session stands in one tenant. A link to a record of another one of the same person is no dead
+//! end: the page offers the switch, which is a POST of its own. Without a membership the answer is
+//! the one 404, the same as for an id that nobody has.
+
+use serde::{Deserialize, Serialize};
+
+/// A record, or where to find it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Found<T> {
+    /// It stands in the session's tenant.
+    Here(T),
+    /// It stands in another of the person's tenants.
+    Elsewhere(Elsewhere),
+}
+
+impl<T> Found<T> {
+    /// The record, where it stands in the session's tenant.
+    #[must_use]
+    pub fn here(self) -> Option<T> {
+        match self {
+            Self::Here(record) => Some(record),
+            Self::Elsewhere(_) => None,
+        }
+    }
+}
+
+/// Another of the person's tenants.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Elsewhere {
+    /// Its short name, which the switch posts.
+    pub slug: String,
+    /// Its name.
+    pub name: String,
+}
+
+/// Reads a record; one that this tenant does not have is looked for in the person's others.
+#[cfg(feature = "ssr")]
+pub(super) async fn find<T, F>(
+    engine: &engine::Engine,
+    caller: &engine::StaffCaller,
+    id: domain::ids::OperationId,
+    command: F,
+) -> Result<Found<T>, crate::error::ConsoleError>
+where
+    F: Future<Output = Result<T, engine::EngineError>>,
+{
+    use domain::problem::Code;
+
+    use super::context::{explain, read, refuse};
+
+    let error = match command.await {
+        Ok(record) => return Ok(Found::Here(record)),
+        Err(error) => error,
+    };
+    if error.refusal().code == Code::NotFound
+        && let Some((slug, name)) = read(caller, engine.elsewhere(caller, id)).await?
+    {
+        return Ok(Found::Elsewhere(Elsewhere { slug, name }));
+    }
+    Err(refuse(explain(&error, caller)))
+}

@@ -1,0 +1,82 @@
+//! How much a process takes and keeps: each limit with the bounds that it may be set within.
+//!
+//! The bounds guard against a limit that turns a promise round: a key that no column holds, a
+//! session that ends between two clicks or never, a body that fills the memory. A test reads them
+//! from docs/configuration.md and tries each.
+
+use domain::{
+    idempotency::MAX_KEY_CHARS,
+    json::MAX_DEPTH,
+    listing::{MAX_FILTER_CHARS, MAX_PAGE, MAX_SPAN_DAYS},
+};
+use engine::Limits;
+
+use super::{ConfigError, source::Source};
+
+const KIB: usize = 1024;
+const MIB: usize = 1024 * KIB;
+
+/// Reads the limits; what is not set keeps its default.
+pub(super) fn read(source: &mut Source) -> Result<Limits, ConfigError> {
+    let default = Limits::default();
+    Ok(Limits {
+        key_chars: source.between(
+            "ONCEOVER_MAX_KEY_CHARS",
+            default.key_chars,
+            64,
+            MAX_KEY_CHARS,
+        )?,
+        payload_bytes: source.between(
+            "ONCEOVER_MAX_PAYLOAD_BYTES",
+            default.payload_bytes,
+            KIB,
+            MIB,
+        )?,
+        payload_depth: source.between(
+            "ONCEOVER_MAX_PAYLOAD_DEPTH",
+            default.payload_depth,
+            4,
+            MAX_DEPTH,
+        )?,
+        answer_bytes: source.between(
+            "ONCEOVER_MAX_ANSWER_BYTES",
+            default.answer_bytes,
+            KIB,
+            8 * MIB,
+        )?,
+        form_bytes: source.between("ONCEOVER_MAX_FORM_BYTES", default.form_bytes, 16 * KIB, MIB)?,
+        api_body_bytes: source.between(
+            "ONCEOVER_MAX_API_BODY_BYTES",
+            default.api_body_bytes,
+            16 * KIB,
+            16 * MIB,
+        )?,
+        finish_body_bytes: source.between(
+            "ONCEOVER_MAX_FINISH_BODY_BYTES",
+            default.finish_body_bytes,
+            16 * KIB,
+            32 * MIB,
+        )?,
+        page_rows: source.between("ONCEOVER_MAX_PAGE_ROWS", default.page_rows, 10, MAX_PAGE)?,
+        list_days: source.between("ONCEOVER_MAX_LIST_DAYS", default.list_days, 7, MAX_SPAN_DAYS)?,
+        filter_chars: source.between(
+            "ONCEOVER_MAX_FILTER_CHARS",
+            default.filter_chars,
+            64,
+            MAX_FILTER_CHARS,
+        )?,
+        // Requests are noted to the minute, so a shorter idle time would end a session in use.
+        session_idle_min: source.between(
+            "ONCEOVER_SESSION_IDLE_MINUTES",
+            default.session_idle_min,
+            5,
+            8 * 60,
+        )?,
+        session_absolute_min: source.between(
+            "ONCEOVER_SESSION_ABSOLUTE_MINUTES",
+            default.session_absolute_min,
+            15,
+            24 * 60,
+        )?,
+    })
+}
