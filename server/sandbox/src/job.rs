@@ -5,7 +5,7 @@
 
 use serde_json::{Value, json};
 
-use crate::{EffectKind, providers::Rule};
+use crate::{EffectKind, PREVIEW, providers::Rule};
 
 /// What a service does around one operation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -33,6 +33,8 @@ pub enum Flow {
 pub struct Job {
     /// The effect.
     pub kind: EffectKind,
+    /// The engine's operation name, by default the kind's.
+    pub operation: &'static str,
     /// The business key.
     pub key: String,
     /// The payload.
@@ -94,6 +96,14 @@ impl Job {
         Self::plain(EffectKind::Publication, format!("publish:{document}:{version}"), payload)
     }
 
+    /// `document.unpublish` under the key `unpublish:{document}:{version}`.
+    pub fn unpublish(document: &str, version: u32, publication_reference: &str) -> Self {
+        let payload = json!({
+            "document_id": document, "version": version, "publication_reference": publication_reference,
+        });
+        Self::plain(EffectKind::Unpublication, format!("unpublish:{document}:{version}"), payload)
+    }
+
     /// `draft.generate` under the key `draft:{draft}`.
     pub fn draft(draft: &str, topic: &str) -> Self {
         Self::plain(
@@ -101,6 +111,13 @@ impl Job {
             format!("draft:{draft}"),
             json!({ "draft_id": draft, "topic": topic }),
         )
+    }
+
+    /// The draft as a preview, which only the service itself makes.
+    #[must_use]
+    pub fn preview(mut self) -> Self {
+        self.operation = PREVIEW;
+        self
     }
 
     /// With another flow.
@@ -130,7 +147,7 @@ impl Job {
         let name = match self.kind {
             EffectKind::Charge | EffectKind::Refund => "invoice_id",
             EffectKind::Mail => "recipient_id",
-            EffectKind::Publication => "document_id",
+            EffectKind::Publication | EffectKind::Unpublication => "document_id",
             EffectKind::Draft => return None,
         };
         self.payload.get(name).and_then(Value::as_str)
@@ -166,6 +183,7 @@ impl Job {
     fn plain(kind: EffectKind, key: String, payload: Value) -> Self {
         Self {
             kind,
+            operation: kind.operation(),
             key,
             payload,
             amount_minor: None,

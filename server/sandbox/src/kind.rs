@@ -5,6 +5,10 @@
 
 use serde::{Deserialize, Serialize};
 
+/// The operation under which a service drafts for itself, as a preview: the same provider, but no
+/// worker of the engine serves it.
+pub const PREVIEW: &str = "draft.preview";
+
 /// A fake provider. Each has a ledger file of its own.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
@@ -46,21 +50,29 @@ pub enum EffectKind {
     Mail,
     /// A document version made public: `document.publish`.
     Publication,
+    /// A publication taken back: `document.unpublish`.
+    Unpublication,
     /// A text generated: `draft.generate`.
     Draft,
 }
 
 impl EffectKind {
     /// All of them.
-    pub const ALL: [Self; 5] =
-        [Self::Charge, Self::Refund, Self::Mail, Self::Publication, Self::Draft];
+    pub const ALL: [Self; 6] = [
+        Self::Charge,
+        Self::Refund,
+        Self::Mail,
+        Self::Publication,
+        Self::Unpublication,
+        Self::Draft,
+    ];
 
     /// The provider that carries it out.
     pub fn provider(self) -> Provider {
         match self {
             Self::Charge | Self::Refund => Provider::Payments,
             Self::Mail => Provider::Mail,
-            Self::Publication => Provider::Publications,
+            Self::Publication | Self::Unpublication => Provider::Publications,
             Self::Draft => Provider::Drafts,
         }
     }
@@ -72,6 +84,7 @@ impl EffectKind {
             Self::Refund => "refund",
             Self::Mail => "mail",
             Self::Publication => "publication",
+            Self::Unpublication => "unpublication",
             Self::Draft => "draft",
         }
     }
@@ -88,6 +101,7 @@ impl EffectKind {
             Self::Refund => "invoice.refund",
             Self::Mail => "campaign.send",
             Self::Publication => "document.publish",
+            Self::Unpublication => "document.unpublish",
             Self::Draft => "draft.generate",
         }
     }
@@ -104,6 +118,7 @@ impl EffectKind {
             Self::Refund => "/payments/refunds",
             Self::Mail => "/mail/messages",
             Self::Publication => "/publications",
+            Self::Unpublication => "/publications/withdrawals",
             Self::Draft => "/drafts",
         }
     }
@@ -120,6 +135,7 @@ impl EffectKind {
             Self::Refund => "re_",
             Self::Mail => "msg_",
             Self::Publication => "pub_",
+            Self::Unpublication => "unp_",
             Self::Draft => "dr_",
         }
     }
@@ -131,6 +147,7 @@ impl EffectKind {
             Self::Refund => "refund.succeeded",
             Self::Mail => "mail.sent",
             Self::Publication => "publication.published",
+            Self::Unpublication => "publication.withdrawn",
             Self::Draft => "draft.succeeded",
         }
     }
@@ -143,6 +160,7 @@ impl EffectKind {
             Self::Refund => &["invoice_id", "charge_reference"],
             Self::Mail => &["campaign_id", "recipient_id"],
             Self::Publication => &["document_id", "version"],
+            Self::Unpublication => &["document_id", "version", "publication_reference"],
             Self::Draft => &[],
         }
     }

@@ -19,6 +19,6 @@ pub mod services;
 pub mod signature;
 pub mod story;
 
-pub use kind::{EffectKind, Provider};
+pub use kind::{EffectKind, PREVIEW, Provider};
 pub use life::{Performed, Timing};
 pub use rng::SplitMix64;

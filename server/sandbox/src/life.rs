@@ -189,7 +189,7 @@ async fn reserve(world: &World, job: &Job) -> Result<Reserved, ApiError> {
     world
         .api
         .reserve(&Reserve {
-            operation: job.kind.operation(),
+            operation: job.operation,
             key: &job.key,
             payload: &job.payload,
             amount_minor: job.amount_minor,

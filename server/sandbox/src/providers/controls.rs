@@ -9,6 +9,8 @@ use axum::{
     response::{IntoResponse, Response},
 };
 
+use serde_json::json;
+
 use super::{
     handlers::{Shared, broken},
     modes::Modes,
@@ -37,6 +39,25 @@ pub(super) async fn ledger(
         }
     }
     reply::lines(found.iter().map(|effect| effect.line()))
+}
+
+/// `GET /publications/visible?document_id=`.
+pub(super) async fn visible(
+    State(shared): State<Arc<Shared>>,
+    Query(terms): Query<HashMap<String, String>>,
+) -> Response {
+    let Some(document) = terms.get("document_id") else {
+        return reply::error(StatusCode::BAD_REQUEST, "invalid_request", "document_id is missing");
+    };
+    let shown = shared.ledger().visible(document);
+    let version = shown.as_ref().and_then(|effect| effect.request.fields.get("version"));
+    Json(json!({
+        "document_id": document,
+        "visible": shown.is_some(),
+        "version": version,
+        "publication_reference": shown.as_ref().map(|effect| &effect.id),
+    }))
+    .into_response()
 }
 
 /// `GET /modes`.

@@ -6,6 +6,7 @@
 use serde_json::{Map, Value};
 use sha2::{Digest, Sha256};
 
+use super::draft;
 use crate::{EffectKind, Provider, clock};
 
 /// Names that belong to the provider; a payload field of the same name is dropped.
@@ -112,10 +113,17 @@ pub(crate) struct Effect {
 impl Effect {
     /// Gives `request` an id from the seed, its key and its place in the ledger.
     pub(crate) fn new(seed: u64, place: usize, at_ms: i64, request: Request) -> Self {
+        // A draft asked for again is the same draft, and not a second effect: its place counts the
+        // calls, not the texts.
+        let place = if request.kind == EffectKind::Draft {
+            draft::prompt(&request)
+        } else {
+            place.to_string()
+        };
         let digest = Sha256::new()
             .chain_update(seed.to_be_bytes())
             .chain_update(request.kind.name())
-            .chain_update(place.to_string())
+            .chain_update(place)
             .chain_update("/")
             .chain_update(&request.key)
             .finalize();
@@ -167,7 +175,10 @@ impl Effect {
         let mut answer = self.common();
         answer.insert("status".into(), "succeeded".into());
         answer.insert("idempotency_key".into(), self.request.key.clone().into());
-        answer.insert("created".into(), self.at_ms.div_euclid(1_000).into());
+        // The same prompt, the same answer: what a model says does not hang on when it is asked.
+        if self.request.kind != EffectKind::Draft {
+            answer.insert("created".into(), self.at_ms.div_euclid(1_000).into());
+        }
         answer
     }
 
@@ -202,9 +213,28 @@ impl Effect {
                     || self.request.reference.as_deref() == Some(value)
                         && self.is(Provider::Payments)
             }
-            "campaign_id" | "recipient_id" | "document_id" | "version" => field(name),
+            "campaign_id"
+            | "recipient_id"
+            | "document_id"
+            | "version"
+            | "publication_reference"
+            | "draft_id"
+            | "prompt_sha256" => field(name),
             _ => return None,
         })
+    }
+
+    /// Whether it is about this document.
+    pub(crate) fn names_document(&self, document: &str) -> bool {
+        self.request.fields.get("document_id").is_some_and(|own| plain(own) == document)
+    }
+
+    /// Whether it takes this publication back.
+    pub(crate) fn withdraws(&self, published: &Self) -> bool {
+        self.request
+            .fields
+            .get("publication_reference")
+            .is_some_and(|own| plain(own) == published.id)
     }
 
     fn is(&self, provider: Provider) -> bool {

@@ -16,11 +16,11 @@ use axum::{
     http::{HeaderMap, StatusCode},
     response::{IntoResponse, Response},
 };
-use serde_json::Value;
 use tokio::sync::watch;
 
 use super::{
     connection::Wire,
+    draft,
     effect::{Effect, Request},
     ledger::{Applied, Ledger, LedgerError},
     mode::Mode,
@@ -28,7 +28,7 @@ use super::{
     table::{EffectPlan, ModeTable, Subject},
     webhook::WebhookSender,
 };
-use crate::{EffectKind, SplitMix64};
+use crate::EffectKind;
 
 /// Longest idempotency key, bytes; the engine's provider keys are UUIDs.
 const KEY_LIMIT: usize = 512;
@@ -120,8 +120,7 @@ pub(super) async fn effect(
         Err(message) => return reply::error(StatusCode::BAD_REQUEST, "invalid_request", &message),
     };
     if kind == EffectKind::Draft {
-        let text = draft_text(shared.seed, &request);
-        request.fields.insert("text".into(), text.into());
+        draft::write(shared.seed, &mut request);
     }
     let names = request.names();
     let subject = Subject { kind, key: &request.key, names: &names };
@@ -151,14 +150,11 @@ pub(super) async fn effect(
         }
         _ => {}
     }
-    let key = request.key.clone();
     let mode = plan.mode.clone();
     let applied = tokio::spawn(Arc::clone(&shared).apply(request, plan)).await;
     match applied {
-        Ok(Ok(Applied::New(effect))) => respond(&shared, &mode, &wire, &effect, &key, false).await,
-        Ok(Ok(Applied::Stored(effect))) => {
-            respond(&shared, &mode, &wire, &effect, &key, true).await
-        }
+        Ok(Ok(Applied::New(effect))) => respond(&shared, &mode, &wire, &effect, false).await,
+        Ok(Ok(Applied::Stored(effect))) => respond(&shared, &mode, &wire, &effect, true).await,
         Ok(Ok(Applied::KeyReused)) => {
             let message = "this key was used with another request; nothing was done";
             reply::error(StatusCode::CONFLICT, "idempotency_key_reused", message)
@@ -173,13 +169,9 @@ async fn respond(
     mode: &Mode,
     wire: &Wire,
     effect: &Effect,
-    key: &str,
     replayed: bool,
 ) -> Response {
-    let mut answer = effect.answer();
-    if effect.request.kind == EffectKind::Draft {
-        answer.insert("calls".into(), shared.ledger.by_key(EffectKind::Draft, key).len().into());
-    }
+    let answer = effect.answer();
     match mode {
         Mode::ApplyDrop => {
             wire.cut();
@@ -217,21 +209,6 @@ fn parse(kind: EffectKind, headers: &HeaderMap, body: &[u8]) -> Result<Request, 
     let body =
         serde_json::from_slice(body).map_err(|error| format!("the body is not JSON: {error}"))?;
     Request::parse(kind, key, body)
-}
-
-/// The same request always gets the same text.
-fn draft_text(seed: u64, request: &Request) -> String {
-    const OPENINGS: [&str; 4] = ["Dear reader,", "In short:", "A word beforehand.", "Good news."];
-    const MIDDLES: [&str; 4] = [
-        "the figures of this quarter are in order",
-        "the change reaches you without any step of yours",
-        "the second edition corrects the table on page four",
-        "the service stays open during the holidays",
-    ];
-    const ENDS: [&str; 3] = ["Questions reach us as ever.", "More next week.", "That is all."];
-    let label = Value::Object(request.fields.clone()).to_string();
-    let mut rng = SplitMix64::keyed(seed, &label);
-    format!("{} {}. {}", rng.pick(&OPENINGS), rng.pick(&MIDDLES), rng.pick(&ENDS))
 }
 
 /// The provider's own disk failed: a 500 after which nobody knows.

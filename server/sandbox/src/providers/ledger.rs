@@ -144,6 +144,22 @@ impl Ledger {
         self.lock().by_id.get(id).filter(|effect| effect.request.kind == kind).cloned()
     }
 
+    /// The publication of a document that the public sees: the newest that was not withdrawn (I3).
+    pub(crate) fn visible(&self, document: &str) -> Option<Arc<Effect>> {
+        let inner = self.lock();
+        let mut standing: Vec<&Arc<Effect>> = Vec::new();
+        for effect in inner.effects.iter().filter(|effect| effect.names_document(document)) {
+            match effect.request.kind {
+                EffectKind::Publication => standing.push(effect),
+                EffectKind::Unpublication => {
+                    standing.retain(|published| !effect.withdraws(published));
+                }
+                _ => {}
+            }
+        }
+        standing.last().map(|effect| Arc::clone(effect))
+    }
+
     /// Every effect, in the order of the ledgers.
     pub(crate) fn all(&self) -> Vec<Arc<Effect>> {
         self.lock().effects.clone()

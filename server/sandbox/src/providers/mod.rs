@@ -5,18 +5,21 @@
 //!
 //! | route | does |
 //! |---|---|
-//! | `POST /payments/charges`, `/payments/refunds`, `/mail/messages`, `/publications`, `/drafts` | one effect under the header `Idempotency-Key`: 201 with the answer; the same key again: the stored answer with `Idempotent-Replayed: true`; the same key with another body: 409 `idempotency_key_reused` |
+//! | `POST /payments/charges`, `/payments/refunds`, `/mail/messages`, `/publications`, `/publications/withdrawals`, `/drafts` | one effect under the header `Idempotency-Key`: 201 with the answer; the same key again: the stored answer with `Idempotent-Replayed: true`; the same key with another body: 409 `idempotency_key_reused` |
 //! | `GET` of the same paths, `?key=` or `?reference=` (the provider's id) | lookup: 200 `{found: true, count, …the newest answer}` or 404 `{found: false}` |
-//! | `GET /ledger` with any of `reference` (provider's id or merchant's), `key`, `invoice_id`, `campaign_id`, `recipient_id`, `document_id`, `version`, `kind`, `provider` | the ledger lines that meet all terms, JSON lines |
+//! | `GET /publications/visible?document_id=` | the version that the public sees: `{document_id, visible, version, publication_reference}` |
+//! | `GET /ledger` with any of `reference` (provider's id or merchant's), `key`, `invoice_id`, `campaign_id`, `recipient_id`, `document_id`, `version`, `publication_reference`, `draft_id`, `prompt_sha256`, `kind`, `provider` | the ledger lines that meet all terms, JSON lines |
 //! | `GET`, `PUT`, `POST`, `DELETE /modes` | the rules in force; replaced for the providers named; new ones put in front; all forgotten |
 //! | `GET /health` | 200 once the ledgers are read |
 //!
 //! Only effects are remembered under a key; a refusal or a failure is decided
 //! anew. Money is not checked against earlier money: a refund beyond its charge
-//! goes through and stands in the ledger, for that is what tests must see.
+//! goes through and stands in the ledger, for that is what tests must see; so does the withdrawal
+//! of a publication that never was.
 
 mod connection;
 mod controls;
+mod draft;
 mod effect;
 mod handlers;
 mod ledger;
@@ -211,6 +214,7 @@ fn router(shared: Arc<Shared>) -> Router {
     let mut router = Router::new()
         .route("/health", get(|| async { "ok" }))
         .route("/ledger", get(controls::ledger))
+        .route("/publications/visible", get(controls::visible))
         .route(
             "/modes",
             get(controls::show_modes)

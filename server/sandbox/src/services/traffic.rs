@@ -5,7 +5,7 @@
 //! answers, late webhooks.
 
 use crate::{
-    EffectKind, SplitMix64,
+    SplitMix64,
     job::{Flow, Job},
     providers::{Mode, Rule},
     story,
@@ -158,8 +158,7 @@ fn trouble(rng: &mut SplitMix64, job: Job) -> Job {
         21 => job.rule(once(Mode::ApplyDrop).with_webhook(4_000, false)),
         22 => job.rule(once(Mode::Apply500)),
         23 => job.rule(once(Mode::Garbage)),
-        // Drafts are the services' own: no worker would take a queued one.
-        24..36 if job.kind != EffectKind::Draft => job.flow(Flow::Queued),
+        24..36 => job.flow(Flow::Queued),
         _ => job,
     }
 }

@@ -55,8 +55,10 @@ async fn batch(world: &World) -> Result<(), LifeError> {
 }
 
 fn job_of(claimed: &Claimed) -> Option<Job> {
+    let kind = EffectKind::from_operation(&claimed.operation)?;
     Some(Job {
-        kind: EffectKind::from_operation(&claimed.operation)?,
+        kind,
+        operation: kind.operation(),
         // The key stays with the engine; the provider gets the provider key.
         key: claimed.lease.id.clone(),
         payload: claimed.payload.clone(),

@@ -71,10 +71,10 @@ fn lost_without_lookup(job: Job) -> Job {
 
 impl Story {
     fn acme_payments(&mut self) {
-        // First, so that its lease has run out by the time the first page is looked at. Only
-        // services draft: no worker of the engine takes it over.
+        // First, so that its lease has run out by the time the first page is looked at. Previews
+        // are the services' own: no worker of the engine takes it over.
         self.tell("the service died before it began: a stuck lease", "died", |_| {
-            Job::draft("DRF-2", "annual report").flow(Flow::DiesBeforeStart)
+            Job::draft("DRF-2", "annual report").preview().flow(Flow::DiesBeforeStart)
         });
         self.tell("charged, and asked again later", "done", |s| {
             s.charge("INV-2026-0040", "EUR").flow(Flow::Replay)

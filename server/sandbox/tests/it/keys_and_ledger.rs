@@ -175,24 +175,6 @@ async fn a_ledger_line_says_who_what_and_when() {
 }
 
 #[tokio::test]
-async fn a_draft_is_the_same_text_and_every_call_counts() {
-    let folder = Folder::new();
-    let sandbox = Running::start(&folder).await;
-    let body = json!({ "draft_id": "DRF-1", "topic": "renewal" });
-    let mut texts = Vec::new();
-    for calls in 1..=2 {
-        let call = sandbox.provider.call(EffectKind::Draft, "op-1", &body, DEADLINE).await;
-        let answer: serde_json::Value =
-            serde_json::from_slice(&call.answer.expect("an answer").body).expect("JSON");
-        assert_eq!(answer["calls"], json!(calls));
-        texts.push(answer["text"].clone());
-    }
-    assert_eq!(texts.first(), texts.last());
-    assert_eq!(sandbox.ledger("key", "op-1").await.len(), 2);
-    sandbox.stop().await;
-}
-
-#[tokio::test]
 async fn a_bad_request_is_refused_with_the_field_named() {
     let folder = Folder::new();
     let sandbox = Running::start(&folder).await;

@@ -88,6 +88,10 @@ async fn mails_publications_and_drafts_are_found_too() {
     for (kind, body) in [
         (EffectKind::Mail, json!({ "campaign_id": "c", "recipient_id": "r" })),
         (EffectKind::Publication, json!({ "document_id": "DOC-1", "version": 2 })),
+        (
+            EffectKind::Unpublication,
+            json!({ "document_id": "DOC-1", "version": 2, "publication_reference": "pub_1" }),
+        ),
         (EffectKind::Draft, json!({ "topic": "t" })),
         (
             EffectKind::Refund,

@@ -1,9 +1,11 @@
 //! The sandbox over real sockets and real files.
 
+mod drafts;
 mod engine_double;
 mod keys_and_ledger;
 mod lookups;
 mod modes;
+mod publications;
 mod services;
 mod story;
 mod support;

@@ -4,7 +4,7 @@
 //! production: payments and mails are never sent again on a guess.
 
 use engine::{ProviderEndpoint, store::kind::KindPolicy};
-use sandbox::EffectKind;
+use sandbox::{EffectKind, PREVIEW};
 
 /// The provider whose webhooks the demo takes.
 pub(super) const PAYMENTS: &str = "payments";
@@ -18,6 +18,7 @@ const fn endpoint(kind: EffectKind) -> &'static str {
         EffectKind::Refund => "payments.refunds",
         EffectKind::Mail => "mail.messages",
         EffectKind::Publication => "publications",
+        EffectKind::Unpublication => "publications.withdrawals",
         EffectKind::Draft => "drafts",
     }
 }
@@ -35,7 +36,7 @@ pub(super) fn endpoints(url: &str) -> Vec<ProviderEndpoint> {
 
 /// Every kind of the demo.
 pub(super) fn all() -> Vec<KindPolicy> {
-    EffectKind::ALL.into_iter().map(policy).collect()
+    EffectKind::ALL.into_iter().map(policy).chain([preview()]).collect()
 }
 
 fn policy(kind: EffectKind) -> KindPolicy {
@@ -45,11 +46,13 @@ fn policy(kind: EffectKind) -> KindPolicy {
             search_pointers: pointers(&["/invoice_id"]),
             masked_pointers: pointers(&["/customer_id"]),
             reference_url: Some("https://payments.example/charges/{reference}".into()),
+            undo_kind: Some(EffectKind::Refund.operation().into()),
             ..base
         },
         EffectKind::Refund => KindPolicy {
             search_pointers: pointers(&["/invoice_id", "/charge_reference"]),
             reference_url: Some("https://payments.example/refunds/{reference}".into()),
+            undo_reference_member: Some("charge_reference".into()),
             ..base
         },
         EffectKind::Mail => KindPolicy {
@@ -57,20 +60,20 @@ fn policy(kind: EffectKind) -> KindPolicy {
             retention_ms: Some(90 * DAY_MS),
             ..base
         },
-        // Strongly consistent, and it remembers keys: here a machine may find out by itself.
+        // Here a machine may find out by itself.
         EffectKind::Publication => KindPolicy {
-            search_pointers: pointers(&["/document_id"]),
-            absent_is_proof: true,
-            honours_keys: true,
-            key_ttl_ms: Some(DAY_MS),
-            ..base
+            undo_kind: Some(EffectKind::Unpublication.operation().into()),
+            ..publication(base)
+        },
+        EffectKind::Unpublication => KindPolicy {
+            undo_reference_member: Some("publication_reference".into()),
+            ..publication(base)
         },
         EffectKind::Draft => KindPolicy {
             search_pointers: pointers(&["/draft_id"]),
             irreversible: false,
             harmless_reason: Some("a second draft replaces nothing and reaches nobody".into()),
-            // Only services draft; what one of them leaves behind waits for a person or a repeat.
-            provider: None,
+            // A lookup would prove the call, not bring the text back: what is lost is drafted again.
             lookup: false,
             call_deadline_ms: 2_000,
             lease_ms: 4_000,
@@ -78,6 +81,23 @@ fn policy(kind: EffectKind) -> KindPolicy {
             ..base
         },
     }
+}
+
+/// Publications and withdrawals: the provider is strongly consistent and remembers keys.
+fn publication(base: KindPolicy) -> KindPolicy {
+    KindPolicy {
+        search_pointers: pointers(&["/document_id"]),
+        absent_is_proof: true,
+        honours_keys: true,
+        key_ttl_ms: Some(DAY_MS),
+        publication: true,
+        ..base
+    }
+}
+
+/// Drafts that only services make; what one of them leaves behind waits for a person or a repeat.
+fn preview() -> KindPolicy {
+    KindPolicy { name: PREVIEW.to_owned(), provider: None, ..policy(EffectKind::Draft) }
 }
 
 fn base(kind: EffectKind) -> KindPolicy {
