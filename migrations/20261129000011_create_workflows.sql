@@ -42,6 +42,9 @@ create index workflows_by_status on workflows (tenant_id, status, id);
 create index workflows_by_kind on workflows (tenant_id, kind, id);
 create index workflows_by_key on workflows (tenant_id, key);
 create index workflows_due on workflows (next_at) where next_at is not null;
+-- What an executor asks for: definitions that it has, one at a time (D32, D33).
+create index workflows_to_advance on workflows (kind, definition_version, next_at)
+  where next_at is not null and status in ('running', 'waiting');
 
 create trigger workflows_check_move before insert on workflows
   for each row execute function machine_check_move('workflow', 'told', '', '');

@@ -196,6 +196,7 @@ impl Config {
                 .map(|(name, secret)| (name.clone(), secret.expose().to_owned()))
                 .collect(),
             search_secret: search_secret.expose().as_bytes().to_vec(),
+            workflows: Vec::new(),
             worker_name: self.worker_name.clone(),
             limits: self.limits,
         })

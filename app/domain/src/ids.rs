@@ -65,6 +65,8 @@ ids! {
     EvidenceId;
     /// A problem that stays open until a person closes it.
     IncidentId;
+    /// A process of several steps, each done once.
+    WorkflowId;
     /// An event waiting to be told.
     EventId;
 }

@@ -15,3 +15,4 @@ pub mod problem;
 pub mod reconciliation;
 pub mod verdict;
 pub mod view;
+pub mod workflow;

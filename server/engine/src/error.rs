@@ -18,6 +18,9 @@ pub enum EngineError {
     /// A provider's endpoint cannot be used as configured.
     #[error("the provider {0} cannot be used: {1}")]
     Provider(String, String),
+    /// A workflow's definition cannot be used.
+    #[error("a workflow cannot be registered")]
+    Definition(#[from] crate::workflows::DefinitionError),
     /// A row holds what this build cannot read: a newer binary wrote it, or somebody by hand.
     #[error("the stored value cannot be read: {0}")]
     Unreadable(String),
@@ -66,7 +69,9 @@ impl EngineError {
             Self::Refused(refusal) => return (**refusal).clone(),
             Self::Database(error) if is_bad_statement(error) => Code::Internal,
             Self::Database(_) | Self::Migration(_) => Code::Unavailable,
-            Self::Provider(..) | Self::Unreadable(_) | Self::Panicked => Code::Internal,
+            Self::Provider(..) | Self::Definition(_) | Self::Unreadable(_) | Self::Panicked => {
+                Code::Internal
+            }
         };
         match Self::refused(code) {
             Self::Refused(refusal) => *refusal,

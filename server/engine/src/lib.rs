@@ -21,6 +21,7 @@ pub mod reconciliation;
 pub mod settings;
 pub mod store;
 pub mod webhook;
+pub mod workflows;
 
 use std::sync::Arc;
 
@@ -37,6 +38,7 @@ pub use webhook::WebhookTaken;
 
 use database::Pools;
 use provider::Providers;
+use workflows::Registry;
 
 /// The engine's handle; cloning shares it.
 #[derive(Clone)]
@@ -44,17 +46,20 @@ pub struct Engine {
     pools: Pools,
     providers: Arc<Providers>,
     settings: Arc<Settings>,
+    workflows: Arc<Registry>,
 }
 
 impl Engine {
     /// Connects both pools. The database must have been migrated.
     ///
     /// # Errors
-    /// [`EngineError::Database`] where the server cannot be reached or lacks the roles.
+    /// [`EngineError::Database`] where the server cannot be reached or lacks the roles;
+    /// [`EngineError::Definition`] for workflows that cannot stand beside each other.
     pub async fn connect(settings: Settings) -> Result<Self, EngineError> {
         let pools = Pools::connect(&settings).await?;
         let providers = Arc::new(Providers::new(&settings)?);
-        Ok(Self { pools, providers, settings: Arc::new(settings) })
+        let workflows = Arc::new(Registry::new(&settings.workflows)?);
+        Ok(Self { pools, providers, settings: Arc::new(settings), workflows })
     }
 
     /// Brings the database at `url` to this build's schema; forward only.

@@ -2,6 +2,8 @@
 
 use domain::idempotency::MAX_KEY_CHARS;
 
+use crate::workflows::Definition;
+
 /// Settings of one process.
 #[derive(Clone)]
 pub struct Settings {
@@ -17,6 +19,8 @@ pub struct Settings {
     pub webhook_secrets: Vec<(String, String)>,
     /// Key of the hashes under which masked search terms are kept.
     pub search_secret: Vec<u8>,
+    /// The workflows that this process can carry out; it leaves every other alone (D32, D33).
+    pub workflows: Vec<Definition>,
     /// This process's name as a holder of leases, such as `w-3`.
     pub worker_name: String,
     /// How much is taken and kept.

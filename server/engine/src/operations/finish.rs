@@ -237,10 +237,13 @@ fn check(finish: &Finish) -> Result<Option<Money>, EngineError> {
     }
     for event in &finish.events {
         // An operation's own events are told by the engine alone.
-        if event.aggregate.parse::<OperationId>().is_ok() || event.topic.starts_with("operation.") {
+        if event.aggregate.parse::<OperationId>().is_ok()
+            || event.topic.starts_with("operation.")
+            || event.topic.starts_with("workflow.")
+        {
             return unfit(
                 "events",
-                "aggregates that are ids and topics that begin with operation. are the engine's own",
+                "aggregates that are ids and topics that begin with operation. or workflow. are the engine's own",
             );
         }
         let fits = |text: &str, max| {
@@ -307,6 +310,7 @@ async fn end_call(
                     )
                     .await?;
             }
+            change.brought = finish.response.clone().filter(|_| row.workflow_id.is_some());
             moves.make(row, kind, Event::Done, change).await?;
         }
         FinishOutcome::Rejected => {

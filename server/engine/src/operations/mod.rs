@@ -6,6 +6,7 @@ mod classify;
 mod enqueue;
 mod expire;
 mod finish;
+mod follow;
 mod guards;
 mod hold;
 mod late;
@@ -22,11 +23,12 @@ pub use reserve::{Admission, Reserve};
 pub(crate) use claim::claim_for;
 pub(crate) use enqueue::{Enqueued, OwnRequest, enqueue, is_refused_for_good};
 pub(crate) use finish::finish_in;
+pub(crate) use follow::{RESPONSE, catch_up};
 pub(crate) use guards::differs;
 pub(crate) use hold::start_in;
 pub(crate) use late::{Said, keep_evidence};
 pub(crate) use moves::{Moves, jittered_backoff_ms};
-pub(crate) use payload::{bounded, hashed_term, masked};
+pub(crate) use payload::{bounded, hashed_term, masked, parse as parse_payload};
 
 use std::time::Duration;
 

@@ -10,7 +10,10 @@ use rand::RngExt as _;
 use serde_json::json;
 use sqlx::PgConnection;
 
-use super::guards::gives_way_to_evidence;
+use super::{
+    follow::{self, Then},
+    guards::gives_way_to_evidence,
+};
 use crate::{
     actor::Actor,
     error::EngineError,
@@ -115,6 +118,7 @@ impl<'a> Moves<'a> {
             change.next_reconcile_at = Some(row.now);
             change.reconcile_tries = Some(0);
         }
+        let (was, brought) = (row.status, change.brought.take());
         operation::advance(self.db, row, event, &self.actor, change).await?;
         if !matches!(
             event,
@@ -126,6 +130,11 @@ impl<'a> Moves<'a> {
             let payload = told_payload(row, event);
             let topic = format!("operation.{}", row.status);
             self.tell(row, row.target.id.to_string(), topic, payload);
+        }
+        let then = follow::step_of(self.db, row, was, event, &self.actor, brought.as_ref()).await?;
+        if then == Then::GiveUp {
+            let change = Change { failure_code: Some("workflow_undone"), ..Change::default() };
+            Box::pin(self.make(row, kind, Event::GiveUp, change)).await?;
         }
         Ok(())
     }

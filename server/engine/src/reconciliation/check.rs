@@ -243,7 +243,8 @@ async fn absent(
     }
     let change = Change { next_at: Some(row.now), absent: counted, detail, ..Change::default() };
     let made = moves.make(row, kind, Event::ProofAbsent, change).await?;
-    if made == Event::ProofAbsent && row.attempt >= row.max_attempts {
+    let waits = made == Event::ProofAbsent && row.status == Status::FailedRetryable;
+    if waits && row.attempt >= row.max_attempts {
         // Proven absent with no attempt left: the same proof, then the end (O18, O14).
         let change = Change { failure_code: Some("not_done"), ..Change::default() };
         moves.make(row, kind, Event::GiveUp, change).await?;

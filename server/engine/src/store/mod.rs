@@ -2,6 +2,7 @@
 //! sweep over all of them.
 
 pub mod answer;
+pub mod artifact;
 pub mod audit;
 pub mod conflict;
 pub mod detail;
@@ -18,9 +19,11 @@ pub mod outbox;
 pub mod row;
 pub mod session;
 pub mod staff;
+pub mod step;
 pub mod tenant;
 pub mod term;
 pub mod token;
+pub mod workflow;
 
 use domain::{ids::OperationId, ids::TenantId};
 

@@ -65,6 +65,10 @@ pub struct Operation {
     pub ended_by: Option<Event>,
     /// When its contents were removed.
     pub tombstoned_at: Option<DateTime<Utc>>,
+    /// The workflow that it is a step of.
+    pub workflow_id: Option<Uuid>,
+    /// The step's key.
+    pub step_key: Option<String>,
     /// The database's clock at the read.
     pub now: DateTime<Utc>,
 }
@@ -201,7 +205,7 @@ pub async fn lock(db: &mut PgConnection, target: Target) -> Result<Option<Operat
         select operation, key, hash, hash_version, status, version, fence, mode, amount_minor, currency,
           external_reference, attempt, max_attempts, claims, takeovers, started_at, next_at, needs_manual,
           next_reconcile_at, reconcile_tries, absent_answers, absent_since, ended_by, tombstoned_at,
-          onceover_now() as "now!"
+          workflow_id, step_key, onceover_now() as "now!"
         from operations where tenant_id = $1 and id = $2
         for update
         "#,
@@ -236,6 +240,8 @@ pub async fn lock(db: &mut PgConnection, target: Target) -> Result<Option<Operat
         absent_since: row.absent_since,
         ended_by: row.ended_by.as_deref().map(word).transpose()?,
         tombstoned_at: row.tombstoned_at,
+        workflow_id: row.workflow_id,
+        step_key: row.step_key,
         now: row.now,
     }))
 }
@@ -259,6 +265,8 @@ pub struct Change {
     pub failure_code: Option<&'static str>,
     /// The answer to store.
     pub answer: Option<StoredAnswer>,
+    /// The whole answer, of which a workflow's step keeps more than an operation does (D31).
+    pub brought: Option<StoredAnswer>,
     /// From when it may become a tombstone.
     pub expires_at: Option<DateTime<Utc>>,
     /// What the timeline keeps of it.

@@ -136,7 +136,11 @@ impl Fixture {
 }
 
 pub async fn engine(db: &TestDatabase) -> Engine {
-    let settings = Settings {
+    Engine::connect(settings(db)).await.unwrap()
+}
+
+pub fn settings(db: &TestDatabase) -> Settings {
+    Settings {
         database_url: db.url(),
         engine_connections: 10,
         console_connections: 10,
@@ -146,10 +150,10 @@ pub async fn engine(db: &TestDatabase) -> Engine {
             ("mail".into(), "a secret of the mail provider".into()),
         ],
         search_secret: b"search secret of the tests".to_vec(),
+        workflows: Vec::new(),
         worker_name: "w-test".into(),
         limits: engine::Limits::default(),
-    };
-    Engine::connect(settings).await.unwrap()
+    }
 }
 
 /// A tenant with both kinds and a service token.

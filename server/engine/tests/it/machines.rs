@@ -23,3 +23,10 @@ pub async fn same_rules<M: Machine>(fixture: &Fixture) {
     known.sort();
     assert_eq!(known, stored, "{}", M::NAME);
 }
+
+#[tokio::test]
+async fn workflows_and_their_steps_move_by_the_same_table_here_and_in_the_database() {
+    let fixture = Fixture::new().await;
+    same_rules::<domain::workflow::WorkflowState>(&fixture).await;
+    same_rules::<domain::workflow::StepState>(&fixture).await;
+}

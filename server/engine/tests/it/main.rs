@@ -20,3 +20,4 @@ mod races;
 mod reserve;
 mod tenants;
 mod words;
+mod workflows;

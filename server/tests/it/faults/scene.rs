@@ -138,6 +138,7 @@ impl Scene {
             providers: endpoints,
             webhook_secrets: vec![("payments".into(), WEBHOOK_SECRET.into())],
             search_secret: WEBHOOK_SECRET.as_bytes().to_vec(),
+            workflows: Vec::new(),
             worker_name: "test".into(),
             limits: engine::Limits::default(),
         })

@@ -1,0 +1,5 @@
+//! Workflows against a real database: an executor's every turn is one call, and a crash is a turn
+//! that was not taken.
+
+mod start;
+mod support;
