@@ -4,7 +4,7 @@ use chrono::{DateTime, Utc};
 use serde::{Deserialize, Serialize};
 use uuid::Uuid;
 
-use crate::operation::Status;
+use crate::{operation::Status, workflow::WorkflowState};
 
 /// The most rows that a page may be configured to have; the engine holds the limit in force.
 pub const MAX_PAGE: i64 = 1_000;
@@ -56,6 +56,22 @@ pub struct OperationFilter {
     /// Where the page begins.
     pub cursor: Option<String>,
     /// Rows of a page.
+    pub limit: Option<i64>,
+}
+
+/// Which workflows a list shows; every field narrows. Newest first, without a window.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct WorkflowFilter {
+    /// One state.
+    pub status: Option<WorkflowState>,
+    /// The definition's name, exactly.
+    pub kind: Option<String>,
+    /// Exact or prefix over id and key.
+    pub q: Option<String>,
+    /// Where the page begins.
+    pub cursor: Option<String>,
+    /// Rows of a page, at most [`MAX_PAGE`].
     pub limit: Option<i64>,
 }
 

@@ -7,6 +7,7 @@ mod operation;
 mod overview;
 mod receipt;
 mod record;
+mod workflow;
 
 pub use operation::{ActionOffer, BodyView, KindView, OperationDetail, OperationRow, ResponseView};
 pub use overview::{AttentionRow, Cause, Me, Overview, Queue};
@@ -14,3 +15,4 @@ pub use receipt::{AlsoDecided, Receipt, ReceiptState, Refusal};
 pub use record::{
     AuditView, ConflictView, EvidenceView, FieldChange, IncidentView, NoteView, TimelineItem,
 };
+pub use workflow::{ArtifactView, StepView, WorkflowDetail, WorkflowMove, WorkflowRow};

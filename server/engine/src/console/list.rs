@@ -94,7 +94,7 @@ impl Engine {
 }
 
 /// The ids that begin with a text of hexadecimal digits, hyphens where an id has them or not.
-fn id_range(text: &str) -> Option<(Uuid, Uuid)> {
+pub(super) fn id_range(text: &str) -> Option<(Uuid, Uuid)> {
     let digits: String = text.chars().filter(|c| *c != '-').collect();
     let fits = (MIN_ID_DIGITS..=32).contains(&digits.len())
         && digits.bytes().all(|b| b.is_ascii_hexdigit());

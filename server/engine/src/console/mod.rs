@@ -5,3 +5,4 @@ mod elsewhere;
 mod list;
 mod overview;
 mod timeline;
+mod workflows;

@@ -100,6 +100,17 @@ pub(crate) async fn claim_for(
     if left > 0 {
         ids.extend(due::claimable(tx, tenant, kinds, left).await?);
     }
+    hand_out(tx, tenant, ids, lease_ms, actor).await
+}
+
+/// Hands out operations by their ids, as [`claim_for`] does with those it finds due.
+pub(crate) async fn hand_out(
+    tx: &mut Tx,
+    tenant: TenantId,
+    ids: Vec<OperationId>,
+    lease_ms: Option<i64>,
+    actor: &Actor,
+) -> Result<Vec<ClaimedWork>, EngineError> {
     let mut work = Vec::with_capacity(ids.len());
     let mut events = Vec::new();
     for id in ids {

@@ -20,7 +20,7 @@ pub use finish::{Finish, FinishOutcome, Finished, NewEvent};
 pub use hold::{Beat, Started};
 pub use reserve::{Admission, Reserve};
 
-pub(crate) use claim::claim_for;
+pub(crate) use claim::{claim_for, hand_out};
 pub(crate) use enqueue::{Enqueued, OwnRequest, enqueue, is_refused_for_good};
 pub(crate) use finish::finish_in;
 pub(crate) use follow::{RESPONSE, catch_up};

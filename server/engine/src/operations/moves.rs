@@ -197,6 +197,17 @@ impl<'a> Moves<'a> {
         self.told.push(Told { tenant, operation, aggregate, topic, payload });
     }
 
+    /// Adds an event about something else than an operation.
+    pub(crate) fn tell_other(
+        &mut self,
+        tenant: TenantId,
+        aggregate: String,
+        topic: String,
+        payload: Vec<u8>,
+    ) {
+        self.told.push(Told { tenant, operation: None, aggregate, topic, payload });
+    }
+
     /// Writes the events and ends the moves.
     pub(crate) async fn finish(self) -> Result<(), EngineError> {
         write(self.db, self.told).await

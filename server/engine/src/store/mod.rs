@@ -24,6 +24,7 @@ pub mod tenant;
 pub mod term;
 pub mod token;
 pub mod workflow;
+pub mod workflow_listing;
 
 use domain::{ids::OperationId, ids::TenantId};
 

@@ -382,3 +382,57 @@ pub async fn rest(db: &mut PgConnection, row: &Workflow) -> Result<(), EngineErr
     .await?;
     Ok(())
 }
+
+/// Lets go of a workflow that another turn must look at.
+///
+/// # Errors
+/// The database's.
+pub async fn let_go(db: &mut PgConnection, row: &Workflow) -> Result<(), EngineError> {
+    sqlx::query!(
+        "update workflows set lease_until = null where tenant_id = $1 and id = $2 and fence = $3",
+        row.at.tenant.uuid(),
+        row.at.id.uuid(),
+        row.fence,
+    )
+    .execute(db)
+    .await?;
+    Ok(())
+}
+
+/// Leaves a due workflow alone for a while.
+///
+/// # Errors
+/// The database's.
+pub async fn put_off(db: &mut PgConnection, at: Address, ms: i64) -> Result<(), EngineError> {
+    sqlx::query!(
+        "update workflows set next_at = onceover_now() + $3::bigint * interval '1 ms'
+         where tenant_id = $1 and id = $2 and next_at is not null",
+        at.tenant.uuid(),
+        at.id.uuid(),
+        ms,
+    )
+    .execute(db)
+    .await?;
+    Ok(())
+}
+
+/// Whether a workflow has been due for longer than `grace_ms`.
+///
+/// # Errors
+/// The database's.
+pub async fn is_overdue(
+    db: &mut PgConnection,
+    at: Address,
+    grace_ms: i64,
+) -> Result<bool, EngineError> {
+    let overdue = sqlx::query_scalar!(
+        r#"select exists (select from workflows where tenant_id = $1 and id = $2
+             and next_at <= onceover_now() - $3::bigint * interval '1 ms') as "overdue!""#,
+        at.tenant.uuid(),
+        at.id.uuid(),
+        grace_ms,
+    )
+    .fetch_one(db)
+    .await?;
+    Ok(overdue)
+}

@@ -5,15 +5,31 @@
 //! operation, under a key of its own, and its end, its artifacts and its place in the order commit
 //! together with the operation's. What is undone afterwards is `compensation`'s.
 
+mod advance;
+mod checkpoint;
 mod context;
 mod definition;
+mod inputs;
+mod recover;
 mod registry;
+mod staff;
 mod start;
+mod unwind;
+mod view;
 
+pub use checkpoint::StepAdmission;
 pub use context::Context;
 pub use definition::{Builder, DecideFn, Definition, DefinitionError, InputFn, Step};
 pub use registry::Registry;
+pub use staff::FlowState;
 pub use start::Begun;
+pub use view::ServiceWorkflow;
 
+pub(crate) use view::shown;
+
+use context::Facts;
+
+#[allow(unused_imports, reason = "a person's decision comes through actions")]
+pub(crate) use staff::{cancel_in, compensate_in, resume_in};
 #[allow(unused_imports, reason = "messages start workflows")]
 pub(crate) use start::{StartRequest, start_in};

@@ -1,0 +1,156 @@
+//! Workflows for people: a list by key, and one with its steps, artifacts and story.
+
+use domain::{
+    access::Permission,
+    ids::WorkflowId,
+    listing::{Cursor, DEFAULT_PAGE, MAX_FILTER_CHARS, MAX_PAGE, Page, WorkflowFilter},
+    machine::Machine as _,
+    problem::Code,
+    view::{WorkflowDetail, WorkflowRow},
+};
+
+use super::list::id_range;
+use crate::{
+    Engine, StaffCaller,
+    error::EngineError,
+    store::{
+        artifact, lease, step,
+        workflow::Address,
+        workflow_listing::{self, Narrowing},
+    },
+    workflows::shown,
+};
+
+/// Matches that a search reads.
+const MAX_MATCHES: i64 = 500;
+/// Moves that a page shows.
+const MAX_MOVES: i64 = 2_000;
+
+impl Engine {
+    /// One page of workflows, newest first.
+    ///
+    /// # Errors
+    /// Refused: `permission_missing`; `filter_invalid` with the part named.
+    pub async fn list_workflows(
+        &self,
+        by: &StaffCaller,
+        filter: &WorkflowFilter,
+    ) -> Result<Page<WorkflowRow>, EngineError> {
+        by.require(Permission::Read)?;
+        let mut narrowing = narrow(by, filter)?;
+        let q = filter.q.as_deref().map(str::trim).filter(|q| !q.is_empty()).map(str::to_owned);
+        let (engine, tenant) = (self.clone(), by.tenant_id());
+        Self::detached(async move {
+            let mut tx = engine.pools.begin_console(tenant).await?;
+            let as_of = lease::clock(&mut tx).await?;
+            let mut narrow = false;
+            if let Some(q) = q {
+                // U+10FFFF sorts after every character that a stored key can continue with.
+                let end = format!("{q}\u{10ffff}");
+                let found = workflow_listing::search(
+                    &mut tx,
+                    tenant,
+                    (&q, &end),
+                    id_range(&q),
+                    MAX_MATCHES,
+                )
+                .await?;
+                narrowing.found = Some(found.0);
+                narrow = found.1;
+            }
+            let limit = usize::try_from(narrowing.limit).unwrap_or_default();
+            narrowing.limit += 1;
+            let mut ids = workflow_listing::ids(&mut tx, &narrowing).await?;
+            let further = ids.len() > limit;
+            ids.truncate(limit);
+            let items = workflow_listing::rows(&mut tx, tenant, &ids).await?;
+            tx.commit().await?;
+            let at = |id: Option<&WorkflowId>, backwards| {
+                id.map(|id| Cursor { id: id.uuid(), backwards }.encode())
+            };
+            let (next, previous) = match narrowing.cursor {
+                // Read oldest first, away from where we came: there is a page after for certain.
+                Some(Cursor { backwards: true, .. }) => {
+                    (at(ids.first(), false), at(ids.last().filter(|_| further), true))
+                }
+                Some(_) => (at(ids.last().filter(|_| further), false), at(ids.first(), true)),
+                None => (at(ids.last().filter(|_| further), false), None),
+            };
+            Ok(Page { items, next, previous, narrow, as_of })
+        })
+        .await
+    }
+
+    /// One workflow.
+    ///
+    /// # Errors
+    /// Refused: `permission_missing`; `not_found`, the same for one of another tenant.
+    pub async fn workflow(
+        &self,
+        by: &StaffCaller,
+        id: WorkflowId,
+    ) -> Result<WorkflowDetail, EngineError> {
+        by.require(Permission::Read)?;
+        let (engine, tenant) = (self.clone(), by.tenant_id());
+        Self::detached(async move {
+            let at = Address { tenant, id };
+            let not_found = || EngineError::refused(Code::NotFound);
+            let mut tx = engine.pools.begin_console(tenant).await?;
+            let row = workflow_listing::rows(&mut tx, tenant, &[id])
+                .await?
+                .pop()
+                .ok_or_else(not_found)?;
+            let more = workflow_listing::more(&mut tx, at).await?.ok_or_else(not_found)?;
+            let artifacts = artifact::list(&mut tx, at).await?;
+            let steps = shown(step::of(&mut tx, at).await?, &artifacts);
+            let timeline = workflow_listing::timeline(&mut tx, at, MAX_MOVES).await?;
+            tx.commit().await?;
+            let served_here = engine.workflows.get(&row.kind, row.definition_version).is_some();
+            Ok(WorkflowDetail {
+                row,
+                as_of: more.now,
+                input_bytes: more.input_bytes,
+                created_by: more.created_by,
+                owner: more.owner,
+                fence: more.fence,
+                cancel_asked: more.cancel_asked,
+                served_here,
+                steps,
+                timeline,
+            })
+        })
+        .await
+    }
+}
+
+fn narrow(by: &StaffCaller, filter: &WorkflowFilter) -> Result<Narrowing, EngineError> {
+    let unfit =
+        |field: &str, detail: String| EngineError::field(Code::FilterInvalid, field, detail);
+    for (field, text) in [("q", &filter.q), ("kind", &filter.kind), ("cursor", &filter.cursor)] {
+        if text.as_ref().is_some_and(|text| text.chars().count() > MAX_FILTER_CHARS) {
+            let long = format!("{field} is longer than {MAX_FILTER_CHARS} characters");
+            return Err(unfit(field, long));
+        }
+        if text.as_ref().is_some_and(|text| text.contains('\0')) {
+            return Err(unfit(field, format!("{field} holds U+0000")));
+        }
+    }
+    let limit = filter.limit.unwrap_or(DEFAULT_PAGE);
+    if !(1..=MAX_PAGE).contains(&limit) {
+        return Err(unfit("limit", format!("a page has 1 to {MAX_PAGE} rows")));
+    }
+    let cursor = filter
+        .cursor
+        .as_deref()
+        .map(Cursor::decode)
+        .transpose()
+        .map_err(|error| unfit("cursor", error.to_string()))?;
+    Ok(Narrowing {
+        tenant: by.tenant_id(),
+        status: filter.status.map(|status| status.as_str().to_owned()),
+        kind: filter.kind.clone().filter(|kind| !kind.is_empty()),
+        found: None,
+        cursor,
+        limit,
+    })
+}
