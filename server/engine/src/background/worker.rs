@@ -144,8 +144,7 @@ async fn execute(
         currency: result.amount.map(|money| money.currency),
         response: result.response,
         events: Vec::new(),
-    }
-    .within(&engine.settings.limits);
+    };
     let recorded = record(engine, target, &finish, &actor).await;
     if let Err(EngineError::Refused(refusal)) = &recorded
         && refusal.code == Code::Unprocessable
@@ -165,7 +164,8 @@ async fn record(
 ) -> Result<(), EngineError> {
     retrying(|| async {
         let mut tx = engine.pools.begin_engine().await?;
-        finish_in(&mut tx, target, finish, actor.clone(), |_| Ok(())).await?;
+        let limits = &engine.settings.limits;
+        finish_in(&mut tx, target, finish, limits, actor.clone(), |_| Ok(())).await?;
         tx.commit().await?;
         Ok(())
     })

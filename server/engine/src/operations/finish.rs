@@ -133,12 +133,6 @@ impl Finish {
             events: Vec::new(),
         }
     }
-
-    /// The same with its answer cut at the limit, before it is written anywhere.
-    pub(crate) fn within(mut self, limits: &Limits) -> Self {
-        self.response = self.response.map(|answer| answer.bounded(limits.answer_bytes));
-        self
-    }
 }
 
 impl Engine {
@@ -153,14 +147,14 @@ impl Engine {
         finish: Finish,
     ) -> Result<Finished, EngineError> {
         let (engine, by) = (self.clone(), by.clone());
-        let finish = finish.within(&self.settings.limits);
         Self::detached(async move {
             let target = Target { tenant: by.tenant_id(), id };
             retrying(|| async {
                 let mut tx = engine.pools.begin_engine().await?;
+                let limits = &engine.settings.limits;
+                let covers = |kind: &str| by.require(kind);
                 let finished =
-                    finish_in(&mut tx, target, &finish, by.actor(), |kind| by.require(kind))
-                        .await?;
+                    finish_in(&mut tx, target, &finish, limits, by.actor(), covers).await?;
                 tx.commit().await?;
                 Ok(finished)
             })
@@ -170,11 +164,13 @@ impl Engine {
     }
 }
 
-/// Ends a call inside a transaction; the caller has cut the answer ([`Finish::within`]).
+/// Ends a call inside a transaction. Of the answer so much is stored as the limits say; a workflow's
+/// step keeps it whole (D31).
 pub(crate) async fn finish_in(
     tx: &mut Tx,
     target: Target,
     finish: &Finish,
+    limits: &Limits,
     actor: Actor,
     covers: impl Fn(&str) -> Result<(), EngineError>,
 ) -> Result<Finished, EngineError> {
@@ -191,7 +187,7 @@ pub(crate) async fn finish_in(
             return Ok(Finished::Done { status, version });
         }
     } else if row.status == Status::Executing && row.fence == finish.fence {
-        end_call(tx, &mut row, &kind, finish, amount.as_ref(), actor).await?;
+        end_call(tx, &mut row, &kind, finish, limits, amount.as_ref(), actor).await?;
         return Ok(Finished::Done { status: row.status, version: row.version });
     }
     let said = Said {
@@ -274,6 +270,7 @@ async fn end_call(
     row: &mut Operation,
     kind: &KindPolicy,
     finish: &Finish,
+    limits: &Limits,
     amount: Option<&Money>,
     actor: Actor,
 ) -> Result<(), EngineError> {
@@ -288,7 +285,7 @@ async fn end_call(
     }
     let mut change = Change {
         external_reference: finish.external_reference.clone(),
-        answer: finish.response.clone(),
+        answer: finish.response.clone().map(|answer| answer.bounded(limits.answer_bytes)),
         detail: Some(detail),
         ..Change::default()
     };

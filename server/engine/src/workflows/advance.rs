@@ -150,7 +150,9 @@ impl Turn<'_> {
             Ok(facts) => facts,
             Err(cause) => return Ok(Err(cause)),
         };
-        if let Err(cause) = inputs::drift(self.definition, &self.steps, &facts) {
+        if let Err(cause) =
+            inputs::drift(self.definition, &self.steps, &facts, &self.engine.settings.limits)
+        {
             return Ok(Err(cause));
         }
         let in_doubt = self.steps.iter().any(|step| step.status == StepState::BlockedUnknown);
@@ -214,7 +216,7 @@ impl Turn<'_> {
             step::advance(tx, step, "S8", StepState::Skipped, &actor, change).await?;
             return Ok(Ok(()));
         }
-        let input = match inputs::input_of(declared, facts) {
+        let input = match inputs::input_of(declared, facts, &self.engine.settings.limits) {
             Ok(input) => input,
             Err(cause) => return Ok(Err(cause)),
         };

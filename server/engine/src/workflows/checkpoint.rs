@@ -159,9 +159,10 @@ impl Engine {
                     .await?
                     .ok_or_else(|| EngineError::refused(Code::NotFound))?;
                 let first = row.status == Status::Executing && row.fence == finish.fence;
+                let limits = &engine.settings.limits;
+                let covers = |kind: &str| by.require(kind);
                 let finished =
-                    finish_in(&mut tx, target, &finish, by.actor(), |kind| by.require(kind))
-                        .await?;
+                    finish_in(&mut tx, target, &finish, limits, by.actor(), covers).await?;
                 if let Finished::Done { status: Status::Succeeded, .. } = finished {
                     for artifact in &artifacts {
                         if first {

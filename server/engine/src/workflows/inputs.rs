@@ -22,6 +22,7 @@ use super::{
 use crate::{
     error::EngineError,
     operations::parse_payload,
+    settings::Limits,
     store::{
         artifact,
         step::Step,
@@ -51,14 +52,18 @@ pub(super) async fn facts(
 }
 
 /// Makes a step's input.
-pub(super) fn input_of(step: &StepDefinition, facts: &Facts) -> Result<Input, String> {
+pub(super) fn input_of(
+    step: &StepDefinition,
+    facts: &Facts,
+    limits: &Limits,
+) -> Result<Input, String> {
     let context = facts.seen_by(&step.ancestors);
     let made = catch_unwind(AssertUnwindSafe(|| (step.input)(&context)));
     let value = made
         .unwrap_or_else(|_| Err("its function panicked".into()))
         .map_err(|fault| format!("the input of the step {} cannot be made: {fault}", step.key))?;
     let bytes = value.to_string().into_bytes();
-    let parsed = parse_payload(&bytes).map_err(|error| {
+    let parsed = parse_payload(&bytes, limits).map_err(|error| {
         let detail = error.refusal().detail.unwrap_or_else(|| error.to_string());
         format!("the input of the step {} cannot be taken: {detail}", step.key)
     })?;
@@ -83,7 +88,12 @@ pub(super) fn decide(
 }
 
 /// Whether a definition still says what it said when the workflow's steps were done.
-pub(super) fn drift(definition: &Definition, steps: &[Step], facts: &Facts) -> Result<(), String> {
+pub(super) fn drift(
+    definition: &Definition,
+    steps: &[Step],
+    facts: &Facts,
+    limits: &Limits,
+) -> Result<(), String> {
     if steps.len() != definition.steps().len() {
         return Err(drifted("it has other steps now"));
     }
@@ -102,7 +112,7 @@ pub(super) fn drift(definition: &Definition, steps: &[Step], facts: &Facts) -> R
         if step.status != StepState::Succeeded {
             continue;
         }
-        let now = input_of(declared, facts).map_err(|fault| drifted(&fault))?;
+        let now = input_of(declared, facts, limits).map_err(|fault| drifted(&fault))?;
         if step.input_hash.as_deref() != Some(&now.hash) {
             return Err(drifted(&format!(
                 "the input of the step {} is another now than when it was done",

@@ -18,6 +18,7 @@ use crate::{
     caller::ServiceCaller,
     error::EngineError,
     operations::retrying,
+    settings::Limits,
     store::{
         step,
         workflow::{self, Address, Workflow},
@@ -90,6 +91,7 @@ pub(crate) async fn compensate_in(
 pub(crate) async fn resume_in(
     db: &mut PgConnection,
     registry: &Registry,
+    limits: &Limits,
     at: Address,
     version: i64,
     reason: &str,
@@ -108,7 +110,7 @@ pub(crate) async fn resume_in(
         refused(format!("version {} of {} is not here", flow.definition_version, flow.kind))
     })?;
     let facts = inputs::facts(db, at).await?.map_err(refused)?;
-    inputs::drift(definition, &step::of(db, at).await?, &facts).map_err(refused)?;
+    inputs::drift(definition, &step::of(db, at).await?, &facts, limits).map_err(refused)?;
     let before = FlowState::of(&flow);
     let change =
         workflow::Change { detail: Some(json!({ "reason": reason })), ..Default::default() };

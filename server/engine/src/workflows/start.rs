@@ -17,6 +17,7 @@ use crate::{
     caller::ServiceCaller,
     error::EngineError,
     operations::{parse_payload, retrying},
+    settings::Settings,
     store::{
         kind,
         step::{self, NewStep},
@@ -50,22 +51,27 @@ pub enum Begun {
 ///
 /// # Errors
 /// Refused, with nothing stored: `kind_unknown` where this process has no such workflow or the
-/// tenant lacks the kind of one of its steps, `key_missing`, `key_invalid`, `payload_invalid`.
+/// tenant lacks the kind of one of its steps, `key_missing`, `key_reserved`, `key_invalid`,
+/// `payload_invalid`.
 pub(crate) async fn start_in(
     db: &mut PgConnection,
     registry: &Registry,
+    settings: &Settings,
     actor: &Actor,
     ask: &StartRequest<'_>,
 ) -> Result<Begun, EngineError> {
     let definition = known(registry, ask.kind)?;
-    let key = IdempotencyKey::internal(ask.key).map_err(|error| {
+    let limit = settings.limits.key_chars;
+    let key = IdempotencyKey::from_service(ask.key, limit).map_err(|error| {
         let code = match error {
             InvalidKey::Missing => Code::KeyMissing,
-            _ => Code::KeyInvalid,
+            InvalidKey::Reserved => Code::KeyReserved,
+            InvalidKey::TooLong { .. } | InvalidKey::ControlCharacter => Code::KeyInvalid,
         };
         EngineError::field(code, "key", error.to_string())
     })?;
-    let input_hash = Sha256::digest(canonical(&parse_payload(ask.input)?)).to_vec();
+    let input_hash =
+        Sha256::digest(canonical(&parse_payload(ask.input, &settings.limits)?)).to_vec();
     let new = workflow::NewWorkflow {
         tenant: ask.tenant,
         kind: ask.kind,
@@ -123,7 +129,7 @@ impl Engine {
     /// Starts a workflow for a service, whose token must cover every operation that it may do.
     ///
     /// # Errors
-    /// As [`start_in`]; `key_reserved`, `token_scope`.
+    /// As [`start_in`]; `token_scope`.
     pub async fn start_workflow(
         &self,
         by: &ServiceCaller,
@@ -131,10 +137,6 @@ impl Engine {
         key: &str,
         input: &[u8],
     ) -> Result<Begun, EngineError> {
-        if key.starts_with("wf:") || key.starts_with("comp:") {
-            let own = InvalidKey::Reserved.to_string();
-            return Err(EngineError::field(Code::KeyReserved, "key", own));
-        }
         known(&self.workflows, kind)?
             .operations()
             .try_for_each(|operation| by.require(operation))?;
@@ -145,7 +147,9 @@ impl Engine {
                 StartRequest { tenant: by.tenant_id(), kind: &kind, key: &key, input: &input };
             retrying(|| async {
                 let mut tx = engine.pools.begin_engine().await?;
-                let begun = start_in(&mut tx, &engine.workflows, &by.actor(), &ask).await?;
+                let begun =
+                    start_in(&mut tx, &engine.workflows, &engine.settings, &by.actor(), &ask)
+                        .await?;
                 tx.commit().await?;
                 Ok(begun)
             })
