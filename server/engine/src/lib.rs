@@ -7,6 +7,7 @@
 
 mod actor;
 mod caller;
+mod crash;
 mod database;
 mod error;
 mod report;

@@ -26,7 +26,18 @@ impl TestDatabase {
     /// With a sentence when `DATABASE_URL` is not set, the server cannot be reached, or
     /// a migration fails.
     pub async fn create() -> Self {
-        let server = Server::from_environment();
+        Self::create_on(Server::from_environment()).await
+    }
+
+    /// Makes a database on a server of the test's own, which it may restart.
+    ///
+    /// # Panics
+    /// As [`Self::create`].
+    pub async fn create_at(url: &str) -> Self {
+        Self::create_on(Server::at(url)).await
+    }
+
+    async fn create_on(server: Server) -> Self {
         let name = template::make_clone(&server).await.unwrap_or_else(|problem| {
             panic!("no test database on the server that DATABASE_URL names: {problem}")
         });

@@ -34,6 +34,12 @@ impl Server {
         Self { url: parse(&url), owner_url: parse(&owner) }
     }
 
+    /// A server of the test's own, under one role.
+    pub(crate) fn at(url: &str) -> Self {
+        let url = Url::parse(url).expect("the database address must be a URL");
+        Self { owner_url: url.clone(), url }
+    }
+
     /// The address of a database for the services' role.
     pub(crate) fn url(&self, database: &str) -> String {
         with_database(&self.url, database)

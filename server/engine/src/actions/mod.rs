@@ -22,6 +22,7 @@ pub use request::ActionRequest;
 
 use crate::{
     Engine, StaffCaller,
+    crash::crash_point,
     database::Tx,
     error::EngineError,
     operations::{Moves, lock_with_kind, retrying},
@@ -98,13 +99,17 @@ impl Engine {
             Verb::Confirm => self.ask_before_confirm(by, &request).await?,
             _ => None,
         };
-        retrying(|| async {
+        let acted = retrying(|| async {
+            crash_point!("C1");
             let mut tx = self.pools.begin_console(by.tenant_id()).await?;
             let acted = decide(&mut tx, by, &request, says.as_ref()).await?;
+            crash_point!("C5");
             tx.commit().await?;
             Ok(acted)
         })
-        .await
+        .await?;
+        crash_point!("C6");
+        Ok(acted)
     }
 
     /// One audit row per refusal, in a transaction of its own: the refused one is rolled back.
@@ -164,6 +169,7 @@ async fn decide(
     if let Some(acted) = receipt::taken_before(tx, by, request).await? {
         return Ok(acted);
     }
+    crash_point!("C2");
     if row.version != request.version {
         return Err(refused_on(Code::Stale, &row));
     }
@@ -214,6 +220,7 @@ async fn carry_out(
     let mut moves = Moves::new(tx, by.actor());
     moves.make(row, kind, event, change(request, row, event, id)).await?;
     moves.finish().await?;
+    crash_point!("C3");
     let states = (before.clone(), row.state());
     let receipt = receipt::write(tx, by, request, row, id, states, followed(event, row)).await?;
     let target = row.target.id.to_string();
@@ -227,6 +234,7 @@ async fn carry_out(
         },
     )
     .await?;
+    crash_point!("C4");
     Ok(Acted { receipt, replayed: false })
 }
 

@@ -13,6 +13,7 @@ use super::{
 use crate::{
     Engine,
     actor::Actor,
+    crash::crash_point,
     error::EngineError,
     operations::{
         ClaimedWork, Finish, claim_for, commit_unless_fault, finish_in, retrying, start_in,
@@ -82,6 +83,9 @@ impl Worker {
                 .await
             })
             .await?;
+            if !work.is_empty() {
+                crash_point!("L1");
+            }
             for work in work {
                 handled += 1;
                 let target = Target { tenant, id: work.id };
@@ -134,7 +138,14 @@ async fn execute(
     };
     // Once bytes may have been written the answer is awaited, however late: it may be the only proof
     // there is, and the fence makes late words of it (D17).
-    let result = if held.is_live() { provider.call(&call).await } else { CallResult::not_sent() };
+    crash_point!("L2");
+    let result = if held.is_live() {
+        crash_point!("P1");
+        provider.call(&call).await
+    } else {
+        CallResult::not_sent()
+    };
+    crash_point!("P3");
     drop(held);
     let finish = Finish {
         fence: work.fence,
@@ -166,8 +177,11 @@ async fn record(
         let mut tx = engine.pools.begin_engine().await?;
         let limits = &engine.settings.limits;
         finish_in(&mut tx, target, finish, limits, actor.clone(), |_| Ok(())).await?;
+        crash_point!("P4");
         tx.commit().await?;
         Ok(())
     })
-    .await
+    .await?;
+    crash_point!("P5");
+    Ok(())
 }

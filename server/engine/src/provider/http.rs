@@ -60,8 +60,10 @@ impl HttpProvider {
             .header("content-type", "application/json")
             .timeout(call.deadline)
             .body(body(call))
-            .send()
-            .await;
+            .send();
+        #[cfg(feature = "crash-points")]
+        let sent = crate::crash::while_pending("P2", sent);
+        let sent = sent.await;
         let response = match sent {
             Ok(response) => response,
             // Refused before anything could be written: the provider has stored nothing.

@@ -13,6 +13,7 @@ use tokio::task::JoinSet;
 use crate::{
     Engine,
     actor::Actor,
+    crash::crash_point,
     database::Tx,
     error::EngineError,
     operations::{Moves, differs, jittered_backoff_ms, lock_with_kind, logged, retrying},
@@ -76,6 +77,7 @@ impl Engine {
         } else {
             ProviderAnswer::NoLookup
         };
+        crash_point!("K1");
         retrying(|| self.settle(target, row.fence, row.now, &answer)).await?;
         Ok(true)
     }
@@ -119,6 +121,7 @@ impl Engine {
             return Ok(());
         }
         settle_in(&mut tx, &mut row, &kind, asked_at, answer, self.reconciler()).await?;
+        crash_point!("K2");
         tx.commit().await?;
         Ok(())
     }
