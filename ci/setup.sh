@@ -2,7 +2,7 @@
 # Brings a machine to where the project can be built, tested or checked.
 #
 #   ci/setup.sh demo    PostgreSQL, the wasm target, wasm-bindgen, the web tools
-#   ci/setup.sh test    the same, and a browser
+#   ci/setup.sh test    the same, a browser and a NATS server
 #   ci/setup.sh check   what the lints and audits need
 #
 # Looks before it installs, prints each step and its time, can be run again, and
@@ -110,6 +110,11 @@ fonts() {
     done
 }
 
+# Servers lie where only root's PATH looks.
+nats_server() {
+    PATH="$PATH:/usr/sbin:/usr/local/sbin" need nats-server nats-server nats-server
+}
+
 browser() {
     system_chromium >/dev/null && return 0
     if is_debian_root; then
@@ -156,7 +161,10 @@ if [ "$goal" = check ]; then
 else
     wasm_target
     postgres_server
-    [ "$goal" = test ] && browser
+    if [ "$goal" = test ]; then
+        browser
+        nats_server
+    fi
     if [ -n "$wasm_bindgen_job" ]; then
         wait "$wasm_bindgen_job" ||
             give_up "wasm-bindgen could not be compiled (see .tools/log/wasm-bindgen.log)"

@@ -10,6 +10,7 @@ use std::{future::Future, pin::Pin, time::Duration};
 use engine::{
     Engine, EngineError,
     background::{Report, Worker},
+    outbox::Relay,
 };
 use tokio::{sync::watch, task::JoinSet, time};
 
@@ -29,7 +30,7 @@ struct Task {
 }
 
 /// Every periodic task there is.
-const TASKS: [Task; 3] = [
+const TASKS: [Task; 5] = [
     Task {
         name: "take over expired leases",
         every: Duration::from_secs(1),
@@ -44,6 +45,16 @@ const TASKS: [Task; 3] = [
         name: "expire old operations",
         every: Duration::from_secs(60),
         batch: |engine| Box::pin(async move { engine.expire_due().await }),
+    },
+    Task {
+        name: "release events of lost publishers",
+        every: Duration::from_secs(1),
+        batch: |engine| Box::pin(async move { engine.release_lapsed_events().await }),
+    },
+    Task {
+        name: "purge told events",
+        every: Duration::from_secs(60),
+        batch: |engine| Box::pin(async move { engine.purge_told_events().await }),
     },
 ];
 
@@ -60,7 +71,8 @@ pub async fn run(engine: Engine, stop: watch::Receiver<bool>) {
     for task in TASKS {
         loops.spawn(drive(task, engine.clone(), stop.clone()));
     }
-    loops.spawn(keep_working(engine, stop));
+    loops.spawn(keep_working(engine.clone(), stop.clone()));
+    loops.spawn(keep_publishing(engine, stop));
     while let Some(ended) = loops.join_next().await {
         if let Err(error) = ended {
             tracing::error!(%error, "a background loop ended early");
@@ -95,6 +107,44 @@ async fn work(engine: Engine, mut stop: watch::Receiver<bool>) -> Result<(), Eng
     }
     if time::timeout(DRAIN, worker.drain()).await.is_err() {
         tracing::warn!("calls were left under way; their leases run out");
+    }
+    Ok(())
+}
+
+/// The publisher, begun again after a panic.
+async fn keep_publishing(engine: Engine, mut stop: watch::Receiver<bool>) {
+    while !*stop.borrow() {
+        match tokio::spawn(publish(engine.clone(), stop.clone())).await {
+            Ok(Ok(())) => return,
+            Ok(Err(error)) => tracing::error!(error = chain(&error), "no event is published"),
+            Err(error) => tracing::error!(%error, "the publisher panicked"),
+        }
+        rest(&mut stop, LONGEST_PAUSE).await;
+    }
+}
+
+async fn publish(engine: Engine, mut stop: watch::Receiver<bool>) -> Result<(), EngineError> {
+    let mut relay = Relay::new(&engine)?;
+    let mut pause = WORK_EVERY;
+    while !*stop.borrow() {
+        match relay.claim_some().await {
+            Ok(true) => pause = WORK_EVERY,
+            Ok(false) => {
+                pause = WORK_EVERY;
+                tokio::select! {
+                    () = relay.woken() => {}
+                    () = stopped(&mut stop) => {}
+                }
+            }
+            Err(error) => {
+                tracing::error!(error = chain(&error), "no event was claimed");
+                pause = longer(pause, WORK_EVERY);
+                rest(&mut stop, pause).await;
+            }
+        }
+    }
+    if time::timeout(DRAIN, relay.drain()).await.is_err() {
+        tracing::warn!("deliveries were left under way; their leases run out");
     }
     Ok(())
 }

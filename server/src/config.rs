@@ -15,7 +15,7 @@ use std::{
     path::PathBuf,
 };
 
-use engine::{Limits, ProviderEndpoint};
+use engine::{Destination, Limits, ProviderEndpoint};
 use url::Url;
 
 use crate::security::origin::Site;
@@ -75,6 +75,10 @@ pub struct Config {
     pub worker_name: String,
     /// How much is taken and kept, and how long sessions last.
     pub limits: Limits,
+    /// Where events are told.
+    pub destinations: Vec<Destination>,
+    /// How many days events that were told are kept.
+    pub event_retention_days: u32,
     /// Where the built site lies; found beside the program where not set.
     pub site_root: Option<PathBuf>,
     /// Which log lines are written.
@@ -134,6 +138,8 @@ impl Config {
             search_secret: checks::search_secret(source.secret("ONCEOVER_SEARCH_SECRET")?)?,
             worker_name: source.text("ONCEOVER_WORKER_NAME")?.unwrap_or_else(checks::worker_name),
             limits: limits::read(&mut source)?,
+            destinations: checks::destinations(&mut source)?,
+            event_retention_days: source.between("ONCEOVER_EVENT_RETENTION_DAYS", 30, 1, 3_650)?,
             site_root: source.text("ONCEOVER_SITE_ROOT")?.map(PathBuf::from),
             log: source.text("ONCEOVER_LOG")?.unwrap_or_else(|| "info".to_owned()),
             data: source.text("ONCEOVER_DATA")?.unwrap_or_else(|| ".data".to_owned()).into(),
@@ -199,6 +205,8 @@ impl Config {
             workflows: Vec::new(),
             worker_name: self.worker_name.clone(),
             limits: self.limits,
+            destinations: self.destinations.clone(),
+            event_retention_days: self.event_retention_days,
         })
     }
 

@@ -11,6 +11,7 @@ pub mod listing;
 pub mod machine;
 pub mod money;
 pub mod operation;
+pub mod outbox;
 pub mod problem;
 pub mod reconciliation;
 pub mod verdict;

@@ -4,7 +4,10 @@
 //! loses track when a `begin` is dropped, and the next borrower's writes vanish (F4). So every
 //! connection is rolled back when it returns.
 
-use std::time::Duration;
+use std::{
+    ops::{Deref, DerefMut},
+    time::Duration,
+};
 
 use domain::ids::TenantId;
 use sqlx::{
@@ -13,28 +16,63 @@ use sqlx::{
     postgres::{PgConnectOptions, PgConnection, PgPoolOptions},
 };
 
-use crate::{error::EngineError, settings::Settings};
+use crate::{error::EngineError, hints::Hints, settings::Settings};
 
 static MIGRATIONS: Migrator = sqlx::migrate!("../../migrations");
 
 /// How long a request waits for a connection before it is told that the database is busy (R16).
 const ACQUIRE_TIMEOUT: Duration = Duration::from_secs(3);
 
-/// A transaction.
-pub(crate) type Tx = Transaction<'static, Postgres>;
+/// A transaction; once it is committed, publishers are told that there may be events (D26).
+pub(crate) struct Tx {
+    inner: Transaction<'static, Postgres>,
+    hints: Hints,
+}
+
+impl Tx {
+    pub(crate) async fn commit(self) -> Result<(), sqlx::Error> {
+        self.inner.commit().await?;
+        self.hints.committed();
+        Ok(())
+    }
+
+    /// Commits what publishers themselves write: no hint, or each claim would wake the next.
+    pub(crate) async fn commit_quietly(self) -> Result<(), sqlx::Error> {
+        self.inner.commit().await
+    }
+
+    pub(crate) async fn rollback(self) -> Result<(), sqlx::Error> {
+        self.inner.rollback().await
+    }
+}
+
+impl Deref for Tx {
+    type Target = PgConnection;
+
+    fn deref(&self) -> &PgConnection {
+        &self.inner
+    }
+}
+
+impl DerefMut for Tx {
+    fn deref_mut(&mut self) -> &mut PgConnection {
+        &mut self.inner
+    }
+}
 
 /// The engine's two pools.
 #[derive(Clone)]
 pub(crate) struct Pools {
     engine: PgPool,
     console: PgPool,
+    hints: Hints,
 }
 
 impl Pools {
     pub(crate) async fn connect(settings: &Settings) -> Result<Self, EngineError> {
         let engine = connect(settings, "onceover_engine", settings.engine_connections).await?;
         let console = connect(settings, "onceover_app", settings.console_connections).await?;
-        Ok(Self { engine, console })
+        Ok(Self { engine, console, hints: Hints::start(settings.clone()) })
     }
 
     /// A connection of the engine's role, for one statement.
@@ -50,7 +88,7 @@ impl Pools {
     /// A transaction of the engine's role. Call it in a task of its own (F5).
     #[expect(clippy::disallowed_methods, reason = "one of the two places that begin transactions")]
     pub(crate) async fn begin_engine(&self) -> Result<Tx, EngineError> {
-        Ok(self.engine.begin().await?)
+        Ok(Tx { inner: self.engine.begin().await?, hints: self.hints.clone() })
     }
 
     /// A transaction of the console's role that sees one tenant and no other. Call it in a task
@@ -61,7 +99,7 @@ impl Pools {
         sqlx::query_scalar!("select set_config('app.tenant', $1, true)", tenant.to_string())
             .fetch_one(&mut *tx)
             .await?;
-        Ok(tx)
+        Ok(Tx { inner: tx, hints: self.hints.clone() })
     }
 
     pub(crate) async fn ping(&self) -> Result<(), EngineError> {
@@ -95,10 +133,14 @@ async fn roll_back(connection: &mut PgConnection) -> Result<bool, sqlx::Error> {
     Ok(connection.execute("rollback").await.is_ok())
 }
 
-/// A connection of its own for beats: never queued behind the pool's borrowers (D20).
-pub(crate) async fn dedicated(settings: &Settings) -> Result<PgConnection, EngineError> {
+/// A connection of its own, for beats (D20) or hints (D26): never queued behind the pool's
+/// borrowers. `name` is what the server's own lists of connections show.
+pub(crate) async fn dedicated(
+    settings: &Settings,
+    name: &str,
+) -> Result<PgConnection, EngineError> {
     let options: PgConnectOptions = settings.database_url.parse()?;
-    let options = options.application_name("onceover beats").options([
+    let options = options.application_name(name).options([
         ("role", "onceover_engine"),
         ("statement_timeout", "2s"),
         ("lock_timeout", "1s"),
@@ -127,4 +169,25 @@ pub(crate) async fn check_migrated(url: &str) -> Result<(), EngineError> {
     }
     connection.close().await?;
     Ok(())
+}
+
+/// How often a command is tried again after a lost race (D24); it touches nothing but the
+/// database.
+const MAX_TRIES: u32 = 5;
+
+/// Runs a command again where its transaction lost a race.
+pub(crate) async fn retrying<T, F>(mut command: impl FnMut() -> F) -> Result<T, EngineError>
+where
+    F: Future<Output = Result<T, EngineError>>,
+{
+    let mut tries = 1;
+    loop {
+        match command().await {
+            Err(error) if error.is_transient() && tries < MAX_TRIES => {
+                tokio::time::sleep(Duration::from_millis(u64::from(tries) * 5)).await;
+                tries += 1;
+            }
+            result => return result,
+        }
+    }
 }

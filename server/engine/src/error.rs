@@ -21,6 +21,9 @@ pub enum EngineError {
     /// A workflow's definition cannot be used.
     #[error("a workflow cannot be registered")]
     Definition(#[from] crate::workflows::DefinitionError),
+    /// A destination of events cannot be used as configured.
+    #[error("the destination {0} cannot be used: {1}")]
+    Destination(String, String),
     /// A row holds what this build cannot read: a newer binary wrote it, or somebody by hand.
     #[error("the stored value cannot be read: {0}")]
     Unreadable(String),
@@ -69,9 +72,11 @@ impl EngineError {
             Self::Refused(refusal) => return (**refusal).clone(),
             Self::Database(error) if is_bad_statement(error) => Code::Internal,
             Self::Database(_) | Self::Migration(_) => Code::Unavailable,
-            Self::Provider(..) | Self::Definition(_) | Self::Unreadable(_) | Self::Panicked => {
-                Code::Internal
-            }
+            Self::Provider(..)
+            | Self::Destination(..)
+            | Self::Definition(_)
+            | Self::Unreadable(_)
+            | Self::Panicked => Code::Internal,
         };
         match Self::refused(code) {
             Self::Refused(refusal) => *refusal,

@@ -6,10 +6,12 @@
 //! `domain`, writes through `store` in one transaction and commits with its event and audit rows.
 
 mod actor;
+mod backoff;
 mod caller;
 mod crash;
 mod database;
 mod error;
+mod hints;
 mod report;
 
 pub mod actions;
@@ -17,6 +19,7 @@ pub mod background;
 pub mod console;
 pub mod identity;
 pub mod operations;
+pub mod outbox;
 pub mod provider;
 pub mod reconciliation;
 pub mod settings;
@@ -33,7 +36,7 @@ pub use error::EngineError;
 pub use operations::{
     Admission, Beat, ClaimedWork, Finish, FinishOutcome, Finished, NewEvent, Reserve, Started,
 };
-pub use settings::{Limits, ProviderEndpoint, Settings};
+pub use settings::{Destination, Limits, ProviderEndpoint, Settings};
 pub use store::{answer::StoredAnswer, detail::ServiceView};
 pub use webhook::WebhookTaken;
 

@@ -1,5 +1,7 @@
 //! What the engine needs to know from outside, and the limits that it and its doors hold.
 
+use std::fmt;
+
 use domain::idempotency::MAX_KEY_CHARS;
 
 use crate::workflows::Definition;
@@ -25,6 +27,10 @@ pub struct Settings {
     pub worker_name: String,
     /// How much is taken and kept.
     pub limits: Limits,
+    /// Where events are told; the first whose topics fit takes an event. The same in each process.
+    pub destinations: Vec<Destination>,
+    /// How long events that were told are kept: the consumers' replay horizon (X9).
+    pub event_retention_days: u32,
 }
 
 /// How much one process takes and keeps, and how long its sessions last. What goes over a limit is
@@ -74,6 +80,32 @@ impl Default for Limits {
             session_idle_min: 30,
             session_absolute_min: 8 * 60,
         }
+    }
+}
+
+/// A place that events go to.
+#[derive(Clone)]
+pub struct Destination {
+    /// Its name in lists and breakers.
+    pub name: String,
+    /// `nats://host:4222/subject.prefix`, or an `https` address that takes a POST; may carry a
+    /// password.
+    pub url: String,
+    /// What the topics that it takes begin with; empty: all.
+    pub topics: Vec<String>,
+    /// A webhook's signing secret, or a broker's token.
+    pub secret: Option<String>,
+    /// Whether a webhook may lie in a private network, and be plain http.
+    pub allow_private: bool,
+}
+
+impl fmt::Debug for Destination {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Destination")
+            .field("name", &self.name)
+            .field("topics", &self.topics)
+            .field("allow_private", &self.allow_private)
+            .finish_non_exhaustive()
     }
 }
 

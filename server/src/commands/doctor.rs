@@ -38,8 +38,18 @@ pub async fn run(config: &Config) -> Result<(), Failure> {
                     "the schema is not this build's; has `onceover migrate` run? {}",
                     chain(&error)
                 ));
-            } else if let Err(error) = connects(settings).await {
-                faults.push(format!("the engine does not connect: {}", chain(&error)));
+            } else {
+                match connects(settings).await {
+                    // Nothing is wrong with them: they wait for a destination to be named.
+                    Ok(unrouted) if !unrouted.is_empty() => println!(
+                        "events wait that no destination takes (ONCEOVER_DESTINATION_TOPICS): {}",
+                        unrouted.join(", ")
+                    ),
+                    Ok(_) => {}
+                    Err(error) => {
+                        faults.push(format!("the engine does not connect: {}", chain(&error)));
+                    }
+                }
             }
         }
         _ => {}
@@ -49,10 +59,16 @@ pub async fn run(config: &Config) -> Result<(), Failure> {
             faults.push(format!("the provider {} {fault}", provider.name));
         }
     }
+    for destination in &config.destinations {
+        if let Err(fault) = reachable(&destination.url).await {
+            faults.push(format!("the destination {} {fault}", destination.name));
+        }
+    }
     if faults.is_empty() {
         println!(
-            "no fault found: configuration, database and {} providers",
-            config.providers.len()
+            "no fault found: configuration, database, {} providers and {} destinations",
+            config.providers.len(),
+            config.destinations.len()
         );
         Ok(())
     } else {
@@ -60,8 +76,11 @@ pub async fn run(config: &Config) -> Result<(), Failure> {
     }
 }
 
-async fn connects(settings: Settings) -> Result<(), EngineError> {
-    Engine::connect(settings).await?.ping().await
+/// Topics of events that no destination takes, once both pools have answered.
+async fn connects(settings: Settings) -> Result<Vec<String>, EngineError> {
+    let engine = Engine::connect(settings).await?;
+    engine.ping().await?;
+    engine.unrouted_topics().await
 }
 
 async fn database(url: &str) -> Result<Vec<String>, sqlx::Error> {
@@ -106,7 +125,8 @@ async fn reachable(url: &str) -> Result<(), String> {
     let url = Url::parse(url).map_err(|_| "has no address".to_owned())?;
     let host =
         url.host_str().unwrap_or_default().trim_start_matches('[').trim_end_matches(']').to_owned();
-    let port = url.port_or_known_default().unwrap_or(443);
+    let port =
+        url.port_or_known_default().unwrap_or(if url.scheme() == "nats" { 4222 } else { 443 });
     match timeout(PATIENCE, TcpStream::connect((host.as_str(), port))).await {
         Ok(Ok(_)) => Ok(()),
         Ok(Err(error)) => Err(format!("does not answer at {host}:{port}: {error}")),

@@ -2,11 +2,11 @@
 
 use std::net::IpAddr;
 
-use engine::ProviderEndpoint;
+use engine::{Destination, ProviderEndpoint};
 use tracing_subscriber::EnvFilter;
 use url::Url;
 
-use super::{Config, ConfigError, Secret};
+use super::{Config, ConfigError, Secret, source::Source};
 use crate::auth::password;
 
 /// The shortest secret, in characters.
@@ -87,6 +87,52 @@ pub(super) fn providers(
             }
         })
         .collect()
+}
+
+/// Destinations in the order in which they are written, which is the order in which topics are
+/// compared; what the other three keys say of each.
+pub(super) fn destinations(source: &mut Source) -> Result<Vec<Destination>, ConfigError> {
+    const LIST: &str = "ONCEOVER_DESTINATIONS";
+    const TOPICS: &str = "ONCEOVER_DESTINATION_TOPICS";
+    const SECRETS: &str = "ONCEOVER_DESTINATION_SECRETS";
+    const PRIVATE: &str = "ONCEOVER_PRIVATE_DESTINATIONS";
+    let mut all: Vec<Destination> = Vec::new();
+    for item in source.list(LIST)? {
+        let (name, url) = item
+            .split_once('=')
+            .map(|(name, url)| (name.trim().to_owned(), url.trim().to_owned()))
+            .ok_or_else(|| ConfigError::new(LIST, "is a list of name=address"))?;
+        if all.iter().any(|known| known.name == name) {
+            return Err(ConfigError::new(LIST, format!("names {name} twice")));
+        }
+        all.push(Destination { name, url, topics: Vec::new(), secret: None, allow_private: false });
+    }
+    let mut named = |key: &str, name: &str, fill: &mut dyn FnMut(&mut Destination)| {
+        all.iter_mut()
+            .find(|known| known.name == name)
+            .map(fill)
+            .ok_or_else(|| ConfigError::new(key, format!("names {name}, which is not in {LIST}")))
+    };
+    for item in source.list(TOPICS)? {
+        let (name, topic) = item
+            .split_once('=')
+            .ok_or_else(|| ConfigError::new(TOPICS, "is a list of name=beginning of a topic"))?;
+        named(TOPICS, name.trim(), &mut |known| known.topics.push(topic.trim().to_owned()))?;
+    }
+    for (name, secret) in source.pairs(SECRETS)? {
+        strong(SECRETS, &secret)?;
+        named(SECRETS, &name, &mut |known| known.secret = Some(secret.clone()))?;
+    }
+    for name in source.list(PRIVATE)? {
+        named(PRIVATE, &name, &mut |known| known.allow_private = true)?;
+    }
+    engine::outbox::check(&all).map_err(|error| match error {
+        engine::EngineError::Destination(name, fault) => {
+            ConfigError::new(LIST, format!("cannot be used: {name}: {fault}"))
+        }
+        _ => ConfigError::new(LIST, "cannot be used"),
+    })?;
+    Ok(all)
 }
 
 pub(super) fn origin(text: &str) -> Result<Url, ConfigError> {

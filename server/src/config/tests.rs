@@ -148,6 +148,43 @@ fn every_limit_keeps_to_the_bounds_that_the_documentation_states() {
 }
 
 #[test]
+fn destinations_keep_their_order_and_nothing_is_said_of_one_that_is_not_there() {
+    let file = r#"
+        destinations = ["crm=https://crm.example/hook", "broker=nats://127.0.0.1:4222/shop"]
+        destination_topics = ["crm=invoice.", "crm=customer."]
+        private_destinations = ["crm"]
+        event_retention_days = 7
+    "#;
+    let secret = format!("crm={GOOD_SECRET}");
+    let config = with_file(&[("ONCEOVER_DESTINATION_SECRETS", &secret)], Some(file)).unwrap();
+    let names: Vec<_> = config.destinations.iter().map(|one| one.name.as_str()).collect();
+    assert_eq!(names, ["crm", "broker"]);
+    assert_eq!(config.destinations[0].topics, ["invoice.", "customer."]);
+    assert!(config.destinations[0].allow_private && !config.destinations[1].allow_private);
+    assert_eq!(config.event_retention_days, 7);
+    let shown = format!("{config:?}");
+    assert!(!shown.contains(GOOD_SECRET) && !shown.contains("crm.example"));
+
+    let one = ("ONCEOVER_DESTINATIONS", "crm=https://crm.example/hook");
+    for wrong in [
+        ("ONCEOVER_DESTINATIONS", "https://crm.example"),
+        ("ONCEOVER_DESTINATIONS", "crm=http://crm.example"),
+        ("ONCEOVER_DESTINATIONS", "crm=https://169.254.169.254/"),
+        ("ONCEOVER_DESTINATIONS", "crm=ftp://crm.example"),
+        ("ONCEOVER_DESTINATIONS", "crm=https://a.example,crm=https://b.example"),
+        ("ONCEOVER_DESTINATION_TOPICS", "invoice."),
+        ("ONCEOVER_DESTINATION_TOPICS", "crn=invoice."),
+        ("ONCEOVER_DESTINATION_SECRETS", "crm=tiny-odd-81"),
+        ("ONCEOVER_PRIVATE_DESTINATIONS", "crn"),
+        ("ONCEOVER_EVENT_RETENTION_DAYS", "0"),
+    ] {
+        let error = read(&if wrong.0 == one.0 { vec![wrong] } else { vec![one, wrong] });
+        let error = error.unwrap_err();
+        assert!(error.starts_with(wrong.0) && !error.contains("tiny-odd"), "{wrong:?}: {error}");
+    }
+}
+
+#[test]
 fn an_engine_needs_a_database_and_a_search_secret() {
     assert!(read(&[]).unwrap().engine().is_err());
     let url = ("DATABASE_URL", "postgres://localhost/onceover");

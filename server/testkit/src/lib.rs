@@ -1,5 +1,5 @@
-//! One migrated PostgreSQL database per test, bounded waiting, and a proxy that hurts connections.
-//! Only ever a dev-dependency.
+//! One migrated PostgreSQL database per test, a NATS server for those that publish, bounded
+//! waiting, and a proxy that hurts connections. Only ever a dev-dependency.
 //!
 //! Tests run in parallel and in several processes, on the server that `DATABASE_URL`
 //! names. Each gets a clone of a template that was migrated once, so no test sees
@@ -11,10 +11,12 @@
 
 mod database;
 mod eventually;
+mod nats;
 mod proxy;
 mod server;
 mod template;
 
 pub use database::TestDatabase;
 pub use eventually::eventually;
+pub use nats::NatsServer;
 pub use proxy::{Fault, Proxy, Upstream};

@@ -141,7 +141,7 @@ fn beat(
     let limit = (lease / 3).max(Duration::from_millis(200));
     let beaten = runtime.block_on(tokio::time::timeout(limit, async {
         if connection.is_none() {
-            *connection = Some(database::dedicated(settings).await?);
+            *connection = Some(database::dedicated(settings, "onceover beats").await?);
         }
         match connection {
             Some(connection) => lease::beat(connection, target, kept.fence, kept.lease_ms).await,

@@ -10,9 +10,10 @@ use serde_json::json;
 
 use super::{
     guards::differs,
+    jittered_backoff_ms,
     late::{Said, keep_evidence},
     lock_with_kind,
-    moves::{Moves, after, jittered_backoff_ms},
+    moves::{Moves, after},
     retrying,
 };
 use crate::{

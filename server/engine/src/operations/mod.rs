@@ -27,10 +27,10 @@ pub(crate) use follow::{RESPONSE, catch_up};
 pub(crate) use guards::differs;
 pub(crate) use hold::start_in;
 pub(crate) use late::{Said, keep_evidence};
-pub(crate) use moves::{Moves, jittered_backoff_ms};
+pub(crate) use moves::Moves;
 pub(crate) use payload::{bounded, hashed_term, masked, parse as parse_payload};
 
-use std::time::Duration;
+pub(crate) use crate::{backoff::jittered_backoff_ms, database::retrying};
 
 use domain::{ids::TenantId, problem::Code};
 use sqlx::PgConnection;
@@ -44,27 +44,6 @@ use crate::{
         operation::{self, Operation},
     },
 };
-
-/// How often a command is tried again after a lost race (D24); it touches nothing but the
-/// database.
-const MAX_TRIES: u32 = 5;
-
-/// Runs a command again where its transaction lost a race.
-pub(crate) async fn retrying<T, F>(mut command: impl FnMut() -> F) -> Result<T, EngineError>
-where
-    F: Future<Output = Result<T, EngineError>>,
-{
-    let mut tries = 1;
-    loop {
-        match command().await {
-            Err(error) if error.is_transient() && tries < MAX_TRIES => {
-                tokio::time::sleep(Duration::from_millis(u64::from(tries) * 5)).await;
-                tries += 1;
-            }
-            result => return result,
-        }
-    }
-}
 
 /// A sweep goes on past a row that fails: the fault is logged, its neighbours keep moving (I18). A
 /// database that does not answer ends the run.

@@ -1,9 +1,11 @@
 //! All SQL there is, one file per table. Every statement names its tenant first, unless it is a
 //! sweep over all of them.
 
+pub mod aggregate;
 pub mod answer;
 pub mod artifact;
 pub mod audit;
+pub mod breaker;
 pub mod conflict;
 pub mod detail;
 pub mod due;
@@ -16,6 +18,7 @@ pub mod listing;
 pub mod note;
 pub mod operation;
 pub mod outbox;
+pub mod outbox_attempt;
 pub mod row;
 pub mod session;
 pub mod staff;

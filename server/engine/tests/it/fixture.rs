@@ -153,6 +153,8 @@ pub fn settings(db: &TestDatabase) -> Settings {
         workflows: Vec::new(),
         worker_name: "w-test".into(),
         limits: engine::Limits::default(),
+        destinations: Vec::new(),
+        event_retention_days: 30,
     }
 }
 

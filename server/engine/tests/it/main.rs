@@ -15,6 +15,7 @@ mod life;
 mod lists;
 mod machines;
 mod moves;
+mod outbox;
 mod plans;
 mod races;
 mod reserve;

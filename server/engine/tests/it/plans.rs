@@ -18,11 +18,61 @@ use crate::fixture::{Fixture, engine};
 const ROWS: i64 = 1_000_000;
 /// Rows that one scan may touch: a page, a queue or a search's matches, never the table.
 const MAX_TOUCHED: f64 = 6_000.0;
-const BIG: [&str; 4] = ["operations", "operation_terms", "payload_conflicts", "operation_events"];
+const BIG: [&str; 7] = [
+    "operations",
+    "operation_terms",
+    "payload_conflicts",
+    "operation_events",
+    "aggregates",
+    "outbox",
+    "outbox_attempts",
+];
 
 /// What the database says while it works: `auto_explain` sends each plan as a notice.
 #[derive(Clone, Default)]
-struct Plans(Arc<Mutex<Vec<String>>>);
+pub struct Plans(Arc<Mutex<Vec<String>>>);
+
+impl Plans {
+    /// Has every connection to this database that is made from now on explain what it runs.
+    pub async fn explain_from_now_on(fixture: &Fixture) {
+        let name = fixture.db.name();
+        for (setting, value) in [
+            ("session_preload_libraries", "auto_explain"),
+            ("auto_explain.log_min_duration", "0"),
+            ("auto_explain.log_analyze", "on"),
+            ("auto_explain.log_format", "json"),
+            ("auto_explain.log_level", "notice"),
+        ] {
+            let sql = format!("alter database \"{name}\" set {setting} = '{value}'");
+            fixture.pool().execute(sqlx::AssertSqlSafe(sql)).await.unwrap();
+        }
+    }
+
+    /// What was told since the last time.
+    pub fn take(&self) -> Vec<String> {
+        self.0.lock().unwrap().drain(..).collect()
+    }
+}
+
+/// Reads plans that were told; how many there were, and what is wrong with which.
+pub fn judge<'a>(all: impl IntoIterator<Item = (&'a str, &'a String)>) -> (usize, Vec<String>) {
+    let mut read = 0;
+    let mut wrong = Vec::new();
+    for (name, notice) in all {
+        let Some((_, json)) = notice.split_once("plan:") else { continue };
+        let plan: Value =
+            serde_json::from_str(json.trim()).unwrap_or_else(|error| panic!("{error}: {json}"));
+        read += 1;
+        let mut found = Vec::new();
+        faults(&plan["Plan"], &mut found);
+        wrong.extend(
+            found.into_iter().map(|fault| format!("{name}: {fault}\n{}", plan["Query Text"])),
+        );
+    }
+    wrong.sort();
+    wrong.dedup();
+    (read, wrong)
+}
 
 struct Message<'a>(&'a mut Vec<String>);
 
@@ -113,17 +163,7 @@ async fn lists_and_searches_read_by_index_at_a_million_rows() {
     let fixture = Fixture::new().await;
     plant(&fixture).await;
     let viewer = fixture.person("viewer", Role::Viewer).await;
-    let name = fixture.db.name();
-    for (setting, value) in [
-        ("session_preload_libraries", "auto_explain"),
-        ("auto_explain.log_min_duration", "0"),
-        ("auto_explain.log_analyze", "on"),
-        ("auto_explain.log_format", "json"),
-        ("auto_explain.log_level", "notice"),
-    ] {
-        let sql = format!("alter database \"{name}\" set {setting} = '{value}'");
-        fixture.pool().execute(sqlx::AssertSqlSafe(sql)).await.unwrap();
-    }
+    Plans::explain_from_now_on(&fixture).await;
     let explained = engine(&fixture.db).await;
     let plans = Plans::default();
     let _guard =
@@ -182,7 +222,7 @@ async fn lists_and_searches_read_by_index_at_a_million_rows() {
         for _ in 0..7 {
             explained.list_operations(&viewer, &filter).await.unwrap();
         }
-        all.extend(plans.0.lock().unwrap().drain(..).map(|plan| (name, plan)));
+        all.extend(plans.take().into_iter().map(|plan| (name, plan)));
     }
     for _ in 0..7 {
         explained.overview(&viewer).await.unwrap();
@@ -194,23 +234,9 @@ async fn lists_and_searches_read_by_index_at_a_million_rows() {
         let kinds = vec!["invoice.charge".to_owned()];
         explained.claim(&fixture.service, &kinds, 10, None).await.unwrap();
     }
-    all.extend(plans.0.lock().unwrap().drain(..).map(|plan| ("overview, page and sweeps", plan)));
+    all.extend(plans.take().into_iter().map(|plan| ("overview, page and sweeps", plan)));
 
-    let mut read = 0;
-    let mut wrong = Vec::new();
-    for (name, notice) in &all {
-        let Some((_, json)) = notice.split_once("plan:") else { continue };
-        let plan: Value =
-            serde_json::from_str(json.trim()).unwrap_or_else(|error| panic!("{error}: {json}"));
-        read += 1;
-        let mut found = Vec::new();
-        faults(&plan["Plan"], &mut found);
-        wrong.extend(
-            found.into_iter().map(|fault| format!("{name}: {fault}\n{}", plan["Query Text"])),
-        );
-    }
-    wrong.sort();
-    wrong.dedup();
+    let (read, wrong) = judge(all.iter().map(|(name, plan)| (*name, plan)));
     assert!(
         wrong.is_empty(),
         "{} of {read} plans read too much:\n{}",

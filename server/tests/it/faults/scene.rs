@@ -141,6 +141,8 @@ impl Scene {
             workflows: Vec::new(),
             worker_name: "test".into(),
             limits: engine::Limits::default(),
+            destinations: Vec::new(),
+            event_retention_days: 30,
         })
         .await
         .unwrap();

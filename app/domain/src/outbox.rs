@@ -1,0 +1,75 @@
+//! The states of an event that waits to be told, and every move between them (section X of
+//! docs/messages.md).
+//!
+//! Guards against the outbox where one outage makes every event dead: a transport that is down
+//! costs no attempt (X4), and what a destination refuses blocks its own aggregate alone (X6).
+
+use crate::machine::{Machine, Rule};
+
+/// Where an event stands.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum EventStatus {
+    /// Written with the change that it tells of; waits for its turn. Left by a claim.
+    Pending,
+    /// A publisher holds it by lease and fence. Left by its answer, or by the loss of the lease.
+    Publishing,
+    /// The destination has it. Final; purged after the consumers' replay horizon.
+    Published,
+    /// Refused too often; blocks its aggregate until a person requeues or skips it.
+    Dead,
+    /// A person let the aggregate go on without it. Final; purged as published ones are.
+    Skipped,
+}
+
+/// How often a destination may refuse an event before a person has to look (X6).
+pub const MAX_ATTEMPTS: i32 = 12;
+
+const fn rule(rule: &'static str, from: Option<EventStatus>, to: EventStatus) -> Rule<EventStatus> {
+    Rule { rule, from, to }
+}
+
+impl Machine for EventStatus {
+    const NAME: &'static str = "outbox";
+    const ALL: &'static [Self] =
+        &[Self::Dead, Self::Pending, Self::Publishing, Self::Published, Self::Skipped];
+    const RULES: &'static [Rule<Self>] = &[
+        rule("X1", None, Self::Pending),
+        rule("X2", Some(Self::Pending), Self::Publishing),
+        rule("X3", Some(Self::Publishing), Self::Published),
+        rule("X4", Some(Self::Publishing), Self::Pending),
+        rule("X5", Some(Self::Publishing), Self::Pending),
+        rule("X6", Some(Self::Publishing), Self::Dead),
+        rule("X7", Some(Self::Publishing), Self::Pending),
+        rule("X8", Some(Self::Dead), Self::Pending),
+        rule("X8", Some(Self::Dead), Self::Skipped),
+    ];
+
+    fn as_str(self) -> &'static str {
+        match self {
+            Self::Pending => "pending",
+            Self::Publishing => "publishing",
+            Self::Published => "published",
+            Self::Dead => "dead",
+            Self::Skipped => "skipped",
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn nothing_leaves_a_told_or_skipped_event_and_only_people_free_a_dead_one() {
+        for status in EventStatus::ALL {
+            let is_final = matches!(status, EventStatus::Published | EventStatus::Skipped);
+            assert_eq!(status.is_final(), is_final, "{status:?}");
+        }
+        assert!(
+            EventStatus::RULES
+                .iter()
+                .filter(|rule| rule.from == Some(EventStatus::Dead))
+                .all(|rule| rule.rule == "X8")
+        );
+    }
+}

@@ -1,0 +1,130 @@
+//! An event as it leaves: a CloudEvents 1.0 envelope in structured JSON, the same bytes at each
+//! delivery.
+
+use base64::{Engine as _, engine::general_purpose::STANDARD};
+use chrono::{DateTime, SecondsFormat, Utc};
+use domain::ids::EventId;
+use serde::Serialize;
+use serde_json::value::RawValue;
+
+use crate::{error::EngineError, store::aggregate::HeldEvent};
+
+/// What every envelope is.
+pub(crate) const CONTENT_TYPE: &str = "application/cloudevents+json";
+
+/// An event with the bytes that tell of it.
+#[derive(Clone, Debug)]
+pub struct Envelope {
+    /// The same at each delivery, so that consumers and brokers can tell a repeat (D27).
+    pub id: EventId,
+    /// What happened.
+    pub topic: String,
+    /// The database's clock when it was claimed.
+    pub sent_at: DateTime<Utc>,
+    /// The JSON document.
+    pub body: Vec<u8>,
+}
+
+/// The document. `sequence` has leading zeros, for its order is that of texts; `partitionkey` is
+/// what it counts within.
+#[derive(Serialize)]
+struct CloudEvent<'a> {
+    specversion: &'static str,
+    id: EventId,
+    source: String,
+    r#type: &'a str,
+    subject: &'a str,
+    time: String,
+    sequence: String,
+    partitionkey: String,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    operationid: Option<String>,
+    datacontenttype: &'static str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    data: Option<&'a RawValue>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    data_base64: Option<String>,
+}
+
+impl Envelope {
+    /// Wraps an event. Its payload stays as it was written, byte by byte; one that is no JSON
+    /// travels in base64.
+    pub(crate) fn of(event: &HeldEvent) -> Result<Self, EngineError> {
+        let data = serde_json::from_slice::<&RawValue>(&event.payload).ok();
+        let document = CloudEvent {
+            specversion: "1.0",
+            id: event.id,
+            source: format!("/onceover/{}", event.tenant_slug),
+            r#type: &event.topic,
+            subject: &event.aggregate,
+            time: event.created_at.to_rfc3339_opts(SecondsFormat::Micros, true),
+            sequence: format!("{:020}", event.seq),
+            partitionkey: format!("{}/{}", event.tenant_slug, event.aggregate),
+            operationid: event.operation.map(|id| id.to_string()),
+            datacontenttype: if data.is_some() {
+                "application/json"
+            } else {
+                "application/octet-stream"
+            },
+            data,
+            data_base64: data.is_none().then(|| STANDARD.encode(&event.payload)),
+        };
+        let body = serde_json::to_vec(&document)
+            .map_err(|error| EngineError::Unreadable(error.to_string()))?;
+        Ok(Self { id: event.id, topic: event.topic.clone(), sent_at: event.now, body })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use domain::ids::TenantId;
+    use uuid::Uuid;
+
+    use super::*;
+
+    fn event(payload: &[u8]) -> HeldEvent {
+        HeldEvent {
+            tenant: TenantId::new(Uuid::nil()),
+            tenant_slug: "acme".into(),
+            id: EventId::new(Uuid::nil()),
+            aggregate: "INV-1".into(),
+            seq: 7,
+            topic: "invoice.paid".into(),
+            payload: payload.to_vec(),
+            operation: None,
+            attempts: 0,
+            fence: 1,
+            created_at: DateTime::UNIX_EPOCH,
+            destination: "broker".into(),
+            now: DateTime::UNIX_EPOCH,
+        }
+    }
+
+    #[test]
+    fn a_payload_is_told_as_it_was_written() {
+        let raw = br#"{"amount":1.10,  "big":12345678901234567890123}"#;
+        let body = String::from_utf8(Envelope::of(&event(raw)).unwrap().body).unwrap();
+        assert!(
+            body.contains(r#""data":{"amount":1.10,  "big":12345678901234567890123}"#),
+            "{body}"
+        );
+        for part in [
+            r#""specversion":"1.0""#,
+            r#""source":"/onceover/acme""#,
+            r#""type":"invoice.paid""#,
+            r#""subject":"INV-1""#,
+            r#""sequence":"00000000000000000007""#,
+            r#""time":"1970-01-01T00:00:00.000000Z""#,
+        ] {
+            assert!(body.contains(part), "{part} in {body}");
+        }
+    }
+
+    #[test]
+    fn what_is_no_json_travels_in_base64() {
+        for raw in [&b"\xff\x00"[..], b"{", b""] {
+            let body = String::from_utf8(Envelope::of(&event(raw)).unwrap().body).unwrap();
+            assert!(body.contains(r#""data_base64":""#) && !body.contains(r#""data":"#), "{body}");
+        }
+    }
+}

@@ -1,0 +1,93 @@
+//! Publishers that die or are paused: nothing is lost, and nobody writes with an old fence.
+
+use std::sync::Arc;
+
+use axum::{http::StatusCode, response::IntoResponse as _};
+use testkit::eventually;
+use tokio::sync::Semaphore;
+
+use super::{LEASE, LIMIT, receiver::Receiver, relay_to, rounds, standing, tell, to};
+use crate::fixture::Fixture;
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_publisher_that_lost_its_lease_cannot_mark_an_event_as_published() {
+    let fixture = Fixture::new().await;
+    let gate = Arc::new(Semaphore::new(0));
+    let held = Arc::clone(&gate);
+    let slow = Receiver::answering(move |_| {
+        let held = Arc::clone(&held);
+        Box::pin(async move {
+            let _open = held.acquire().await;
+            StatusCode::OK.into_response()
+        })
+    })
+    .await;
+    let refusing =
+        Receiver::answering(|_| Box::pin(async { StatusCode::BAD_REQUEST.into_response() })).await;
+    tell(&fixture, "a", "thing.happened").await;
+    let mut paused = relay_to(&fixture, vec![to(&slow.url)]).await;
+    paused.claim_some().await.unwrap();
+    eventually("the delivery is under way", LIMIT, async || slow.came().len() == 1).await;
+
+    fixture.db.advance_clock(LEASE).await;
+    assert_eq!(fixture.engine.release_lapsed_events().await.unwrap().handled, 1);
+    // A new owner, whose receiver does not take it: the event is pending again, attempt 1.
+    let mut owner = relay_to(&fixture, vec![to(&refusing.url)]).await;
+    rounds(&mut owner, &fixture).await;
+    gate.add_permits(1);
+    paused.drain().await;
+    assert_eq!(standing(&fixture, "published").await, 0, "the old fence wrote nothing");
+    assert_eq!(
+        fixture
+            .count("select count(*) from outbox where status = 'pending' and attempts = 1 and fence = 3")
+            .await,
+        1
+    );
+    assert_eq!(
+        fixture.count("select count(*) from outbox_attempts where outcome = 'published'").await,
+        0
+    );
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_publisher_that_dies_in_mid_delivery_leaves_its_events_to_the_others() {
+    let fixture = Fixture::new().await;
+    let gate = Arc::new(Semaphore::new(0));
+    let held = Arc::clone(&gate);
+    let receiver = Receiver::answering(move |_| {
+        let held = Arc::clone(&held);
+        Box::pin(async move {
+            let _open = held.acquire().await;
+            StatusCode::OK.into_response()
+        })
+    })
+    .await;
+    for n in 0..10 {
+        tell(&fixture, &format!("a-{n}"), "thing.happened").await;
+        tell(&fixture, &format!("a-{n}"), "thing.happened").await;
+    }
+    let mut dying = relay_to(&fixture, vec![to(&receiver.url)]).await;
+    dying.claim_some().await.unwrap();
+    eventually("all heads are under way", LIMIT, async || receiver.came().len() == 10).await;
+    drop(dying);
+    gate.add_permits(1_000);
+    assert_eq!(standing(&fixture, "publishing").await, 10);
+    fixture.db.advance_clock(LEASE).await;
+    assert_eq!(fixture.engine.release_lapsed_events().await.unwrap().handled, 10);
+    let mut next = relay_to(&fixture, vec![to(&receiver.url)]).await;
+    rounds(&mut next, &fixture).await;
+    assert_eq!(standing(&fixture, "published").await, 20);
+
+    // The consumer tells repeats by their id, and then sees each once and in order.
+    let mut known = std::collections::HashSet::new();
+    let mut last = std::collections::HashMap::new();
+    for delivered in receiver.came() {
+        assert_eq!(delivered.headers["idempotency-key"], delivered.text("id"));
+        if known.insert(delivered.text("id").to_owned()) {
+            let before = last.insert(delivered.text("subject").to_owned(), delivered.sequence());
+            assert_eq!(delivered.sequence(), before.unwrap_or(0) + 1);
+        }
+    }
+    assert_eq!((known.len(), receiver.came().len()), (20, 30));
+    assert_eq!(fixture.count("select count(*) from outbox where attempts > 0").await, 0);
+}

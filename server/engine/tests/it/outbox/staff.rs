@@ -1,0 +1,134 @@
+//! What people decide about a dead event, and what is forgotten in the end (X8, X9).
+
+use std::time::Duration;
+
+use axum::{http::StatusCode, response::IntoResponse as _};
+use domain::{ids::EventId, outbox::EventStatus, problem::Code};
+use engine::{
+    Actor,
+    outbox::{EventState, requeue_in, skip_in},
+};
+use sqlx::Connection as _;
+
+use super::{receiver::Receiver, relay_to, rounds, standing, tell, to};
+use crate::fixture::{Fixture, code};
+
+/// A dead event with one behind it: its id and version.
+async fn dead(fixture: &Fixture) -> (EventId, i64) {
+    let refusing =
+        Receiver::answering(|_| Box::pin(async { StatusCode::BAD_REQUEST.into_response() })).await;
+    tell(fixture, "a", "thing.happened").await;
+    tell(fixture, "a", "thing.happened").await;
+    let mut relay = relay_to(fixture, vec![to(&refusing.url)]).await;
+    while standing(fixture, "dead").await == 0 {
+        rounds(&mut relay, fixture).await;
+        fixture.db.advance_clock(Duration::from_secs(3_601)).await;
+    }
+    let (id, version): (uuid::Uuid, i64) =
+        sqlx::query_as("select id, version from outbox where status = 'dead'")
+            .fetch_one(fixture.pool())
+            .await
+            .unwrap();
+    (EventId::new(id), version)
+}
+
+#[tokio::test]
+async fn a_requeued_event_is_told_before_those_behind_it_and_has_all_its_attempts_again() {
+    let fixture = Fixture::new().await;
+    let (id, version) = dead(&fixture).await;
+    let actor = Actor::new("staff", "anna@acme.test");
+    let tenant = fixture.service.tenant_id();
+    let mut db = fixture.pool().acquire().await.unwrap();
+    let stale = requeue_in(&mut db, tenant, id, version - 1, "fixed", &actor).await;
+    assert_eq!(code(stale), Code::Stale);
+    let (before, after) =
+        requeue_in(&mut db, tenant, id, version, "the receiver was fixed", &actor).await.unwrap();
+    assert_eq!(before, EventState { status: EventStatus::Dead, version });
+    assert_eq!(after, EventState { status: EventStatus::Pending, version: version + 1 });
+    let again = requeue_in(&mut db, tenant, id, version + 1, "again", &actor).await;
+    assert_eq!(code(again), Code::NotAllowedInState);
+    assert_eq!(fixture.count("select attempts::bigint from outbox order by seq limit 1").await, 0);
+
+    let receiver = Receiver::start().await;
+    let mut relay = relay_to(&fixture, vec![to(&receiver.url)]).await;
+    rounds(&mut relay, &fixture).await;
+    let sequences: Vec<_> =
+        receiver.came().iter().map(super::receiver::Delivered::sequence).collect();
+    assert_eq!(sequences, [1, 2]);
+    let (who, why): (String, String) = sqlx::query_as(
+        "select actor, detail ->> 'reason' from machine_events where machine = 'outbox' and rule = 'X8'",
+    )
+    .fetch_one(fixture.pool())
+    .await
+    .unwrap();
+    assert_eq!((who.as_str(), why.as_str()), ("anna@acme.test", "the receiver was fixed"));
+}
+
+#[tokio::test]
+async fn a_skipped_event_lets_its_aggregate_go_on_without_it() {
+    let fixture = Fixture::new().await;
+    let (id, version) = dead(&fixture).await;
+    let actor = Actor::new("staff", "anna@acme.test");
+    let mut db = fixture.pool().acquire().await.unwrap();
+    let tenant = fixture.service.tenant_id();
+    let elsewhere = domain::ids::TenantId::new(uuid::Uuid::now_v7());
+    let foreign = skip_in(&mut db, elsewhere, id, version, "not mine", &actor).await;
+    assert_eq!(code(foreign), Code::NotFound);
+    skip_in(&mut db, tenant, id, version, "the customer was told by hand", &actor).await.unwrap();
+    let receiver = Receiver::start().await;
+    let mut relay = relay_to(&fixture, vec![to(&receiver.url)]).await;
+    rounds(&mut relay, &fixture).await;
+    let sequences: Vec<_> =
+        receiver.came().iter().map(super::receiver::Delivered::sequence).collect();
+    assert_eq!(sequences, [2]);
+    assert_eq!((standing(&fixture, "skipped").await, standing(&fixture, "dead").await), (1, 0));
+}
+
+#[tokio::test]
+async fn the_console_may_decide_for_its_own_tenant_alone() {
+    let fixture = Fixture::new().await;
+    let (id, version) = dead(&fixture).await;
+    let mut db = sqlx::PgConnection::connect(&fixture.db.url()).await.unwrap();
+    let tenant = fixture.service.tenant_id();
+    let actor = Actor::new("staff", "anna@acme.test");
+    let mut tx = db.begin().await.unwrap();
+    for sql in [
+        "set local role onceover_app".to_owned(),
+        format!("set local app.tenant = '{}'", uuid::Uuid::now_v7()),
+    ] {
+        sqlx::raw_sql(sqlx::AssertSqlSafe(sql)).execute(&mut *tx).await.unwrap();
+    }
+    assert_eq!(code(skip_in(&mut tx, tenant, id, version, "reason", &actor).await), Code::NotFound);
+    let own = format!("set local app.tenant = '{tenant}'");
+    sqlx::raw_sql(sqlx::AssertSqlSafe(own)).execute(&mut *tx).await.unwrap();
+    skip_in(&mut tx, tenant, id, version, "reason", &actor).await.unwrap();
+    tx.commit().await.unwrap();
+    assert_eq!(standing(&fixture, "skipped").await, 1);
+}
+
+#[tokio::test]
+async fn what_was_told_is_forgotten_after_the_horizon_and_nothing_else_is() {
+    let fixture = Fixture::new().await;
+    let (id, version) = dead(&fixture).await;
+    tell(&fixture, "told", "thing.happened").await;
+    let receiver = Receiver::start().await;
+    let mut relay = relay_to(&fixture, vec![to(&receiver.url)]).await;
+    rounds(&mut relay, &fixture).await;
+    assert_eq!(standing(&fixture, "published").await, 1);
+    fixture.db.advance_clock(Duration::from_secs(30 * 86_400 - 60)).await;
+    assert_eq!(fixture.engine.purge_told_events().await.unwrap().handled, 0);
+    fixture.db.advance_clock(Duration::from_secs(120)).await;
+    assert_eq!(fixture.engine.purge_told_events().await.unwrap().handled, 1);
+    assert_eq!((standing(&fixture, "dead").await, standing(&fixture, "pending").await), (1, 1));
+    assert_eq!(
+        fixture.count("select count(*) from outbox_attempts where outcome = 'published'").await,
+        0
+    );
+    // The aggregate's numbers go on from where they were.
+    tell(&fixture, "told", "thing.happened").await;
+    rounds(&mut relay, &fixture).await;
+    assert_eq!(receiver.came().last().unwrap().sequence(), 2);
+    let mut db = fixture.pool().acquire().await.unwrap();
+    let actor = Actor::new("staff", "anna@acme.test");
+    skip_in(&mut db, fixture.service.tenant_id(), id, version, "reason", &actor).await.unwrap();
+}
