@@ -13,6 +13,7 @@ use std::{
     fmt,
     net::{Ipv4Addr, SocketAddr},
     path::PathBuf,
+    time::Duration,
 };
 
 use engine::{Destination, Limits, ProviderEndpoint};
@@ -71,6 +72,8 @@ pub struct Config {
     pub webhook_secrets: Vec<(String, Secret)>,
     /// Key of the hashes of masked search terms.
     pub search_secret: Option<Secret>,
+    /// How long calls under way may take once the program is told to stop.
+    pub drain: Duration,
     /// This process's name as a holder of leases.
     pub worker_name: String,
     /// How much is taken and kept, and how long sessions last.
@@ -136,6 +139,7 @@ impl Config {
             providers: checks::providers(source.pairs("ONCEOVER_PROVIDERS")?)?,
             webhook_secrets: checks::webhook_secrets(source.pairs("ONCEOVER_WEBHOOK_SECRETS")?)?,
             search_secret: checks::search_secret(source.secret("ONCEOVER_SEARCH_SECRET")?)?,
+            drain: Duration::from_secs(source.between("ONCEOVER_DRAIN_SECONDS", 20, 1, 3_600)?),
             worker_name: source.text("ONCEOVER_WORKER_NAME")?.unwrap_or_else(checks::worker_name),
             limits: limits::read(&mut source)?,
             destinations: checks::destinations(&mut source)?,

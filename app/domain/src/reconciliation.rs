@@ -18,6 +18,8 @@ pub enum ProviderAnswer {
     },
     /// It refused it for good.
     Rejected,
+    /// It names an object with another key or target than was asked about: no answer to the question.
+    SomethingElse,
     /// It knows of no such effect; proof only where the kind says so.
     Absent,
     /// It offers no lookup, or not for this.
@@ -38,6 +40,9 @@ impl ProviderAnswer {
                 format!("The provider says it happened: {external_reference}.")
             }
             Self::Rejected => "The provider says it rejected it.".into(),
+            Self::SomethingElse => {
+                "The provider answered about something else than was asked.".into()
+            }
             Self::Absent => "The provider knows of no such effect right now.".into(),
             Self::NoLookup => "The provider offers no lookup.".into(),
             Self::Unreachable => "The provider could not be asked right now.".into(),

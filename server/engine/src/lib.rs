@@ -41,7 +41,9 @@ pub use store::{answer::StoredAnswer, detail::ServiceView};
 pub use webhook::WebhookTaken;
 
 use database::Pools;
+use operations::Walks;
 use provider::Providers;
+use reconciliation::Turns;
 use workflows::Registry;
 
 /// The engine's handle; cloning shares it.
@@ -49,6 +51,8 @@ use workflows::Registry;
 pub struct Engine {
     pools: Pools,
     providers: Arc<Providers>,
+    turns: Arc<Turns>,
+    walks: Arc<Walks>,
     settings: Arc<Settings>,
     workflows: Arc<Registry>,
 }
@@ -63,7 +67,14 @@ impl Engine {
         let pools = Pools::connect(&settings).await?;
         let providers = Arc::new(Providers::new(&settings)?);
         let workflows = Arc::new(Registry::new(&settings.workflows)?);
-        Ok(Self { pools, providers, settings: Arc::new(settings), workflows })
+        Ok(Self {
+            pools,
+            providers,
+            turns: Arc::default(),
+            walks: Arc::default(),
+            settings: Arc::new(settings),
+            workflows,
+        })
     }
 
     /// Brings the database at `url` to this build's schema; forward only.

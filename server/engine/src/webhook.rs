@@ -13,6 +13,7 @@ use crate::{
     actor::Actor,
     error::EngineError,
     operations::{FinishOutcome, Moves, Said, keep_evidence, lock_with_kind, retrying},
+    provider::same_target,
     store::{Target, answer, evidence, lease, tenant},
 };
 
@@ -181,20 +182,6 @@ fn read(body: &[u8]) -> Result<Message, EngineError> {
         _ => None,
     };
     Ok(Message { event, outcome, provider_key, reference, amount, body })
-}
-
-/// Whether no field that names the target in both the payload and the message differs.
-fn same_target(payload: &[u8], message: &Json) -> bool {
-    let Ok(Json::Object(members)) = Json::parse(payload) else {
-        return true;
-    };
-    members.iter().filter(|(name, _)| name.ends_with("_id") || name == "version").all(
-        |(name, value)| {
-            message
-                .pointer(&format!("/{name}"))
-                .is_none_or(|other| other.scalar_text() == value.scalar_text())
-        },
-    )
 }
 
 #[cfg(test)]

@@ -1,7 +1,8 @@
 //! `doctor`: what would go wrong, asked before it does; a sentence per fault.
 
-use std::time::Duration;
+use std::{collections::BTreeMap, fmt::Write as _, time::Duration};
 
+use domain::view::{BackgroundView, TaskView};
 use engine::{Engine, EngineError, Settings};
 use sqlx::{Connection as _, Row as _, postgres::PgConnection};
 use tokio::{net::TcpStream, time::timeout};
@@ -39,13 +40,17 @@ pub async fn run(config: &Config) -> Result<(), Failure> {
                     chain(&error)
                 ));
             } else {
-                match connects(settings).await {
-                    // Nothing is wrong with them: they wait for a destination to be named.
-                    Ok(unrouted) if !unrouted.is_empty() => println!(
-                        "events wait that no destination takes (ONCEOVER_DESTINATION_TOPICS): {}",
-                        unrouted.join(", ")
-                    ),
-                    Ok(_) => {}
+                match connected(settings).await {
+                    Ok((view, unrouted)) => {
+                        print!("{}", told(&view));
+                        // Nothing is wrong with them: they wait for a destination to be named.
+                        if !unrouted.is_empty() {
+                            println!(
+                                "events wait that no destination takes (ONCEOVER_DESTINATION_TOPICS): {}",
+                                unrouted.join(", ")
+                            );
+                        }
+                    }
                     Err(error) => {
                         faults.push(format!("the engine does not connect: {}", chain(&error)));
                     }
@@ -76,11 +81,61 @@ pub async fn run(config: &Config) -> Result<(), Failure> {
     }
 }
 
-/// Topics of events that no destination takes, once both pools have answered.
-async fn connects(settings: Settings) -> Result<Vec<String>, EngineError> {
+/// What the background says, and topics of events that no destination takes, once both pools have
+/// answered.
+async fn connected(settings: Settings) -> Result<(BackgroundView, Vec<String>), EngineError> {
     let engine = Engine::connect(settings).await?;
     engine.ping().await?;
-    engine.unrouted_topics().await
+    Ok((engine.background_status().await?, engine.unrouted_topics().await?))
+}
+
+/// What the background last said of itself: processes, and the latest report on each task.
+fn told(view: &BackgroundView) -> String {
+    let mut text = String::new();
+    let since = |at: chrono::DateTime<chrono::Utc>| {
+        format!("{} s ago", (view.as_of - at).num_seconds().max(0))
+    };
+    if view.workers.is_empty() {
+        text.push_str("no process does background work\n");
+    }
+    for worker in &view.workers {
+        let state = match (worker.stopped_at, worker.alive, worker.draining) {
+            (Some(at), ..) => format!("stopped {}", since(at)),
+            (None, false, _) => format!("not heard of since {}", since(worker.seen_at)),
+            (None, true, true) => format!("stopping, {} calls under way", worker.busy),
+            (None, true, false) => format!("at work, {} calls under way", worker.busy),
+        };
+        let _ = writeln!(text, "process {} ({}): {state}", worker.name, worker.program_version);
+    }
+    let mut latest: BTreeMap<&str, &TaskView> = BTreeMap::new();
+    for task in &view.tasks {
+        let known = latest.entry(&task.task).or_insert(task);
+        if task.last_run_at > known.last_run_at {
+            *known = task;
+        }
+    }
+    for task in latest.values() {
+        let _ = write!(
+            text,
+            "task {}: ran {} for {} ms, {} rows",
+            task.task,
+            since(task.last_run_at),
+            task.took_ms,
+            task.handled
+        );
+        if let Some(waiting) = task.backlog {
+            let more = if task.backlog_is_more { "more than " } else { "" };
+            let _ = write!(text, ", {more}{waiting} wait");
+        }
+        if let Some(at) = task.oldest_at {
+            let _ = write!(text, ", the oldest since {}", since(at));
+        }
+        if let Some(error) = &task.last_error {
+            let _ = write!(text, "; failed {} times in a row: {error}", task.failures);
+        }
+        text.push('\n');
+    }
+    text
 }
 
 async fn database(url: &str) -> Result<Vec<String>, sqlx::Error> {

@@ -44,7 +44,7 @@ pub async fn serve_on(
 ) -> Result<(), Failure> {
     let bound = listener.local_addr().map_err(|error| Failure::doing("cannot listen", &error))?;
     let state = state(config, engine.clone(), bound)?;
-    let work = workers.then(|| tokio::spawn(background::run(engine, stop.clone())));
+    let work = workers.then(|| tokio::spawn(background::run(engine, stop.clone(), config.drain)));
     let served = listener::serve(listener, router(state), stop).await;
     if let Some(work) = work
         && let Err(error) = work.await
@@ -99,7 +99,7 @@ pub async fn work(config: &Config) -> Result<(), Failure> {
         .map_err(|error| Failure::doing("cannot listen for signals", &error))?;
     let engine = connected(config).await?;
     println!("working: {}", config.worker_name);
-    background::run(engine, stop).await;
+    background::run(engine, stop, config.drain).await;
     Ok(())
 }
 

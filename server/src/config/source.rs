@@ -42,6 +42,7 @@ pub const KEYS: &[Key] = &[
     key("ONCEOVER_DESTINATIONS", Kind::List),
     key("ONCEOVER_DESTINATION_SECRETS", Kind::Pairs),
     key("ONCEOVER_DESTINATION_TOPICS", Kind::List),
+    key("ONCEOVER_DRAIN_SECONDS", Kind::Value),
     key("ONCEOVER_ENGINE_CONNECTIONS", Kind::Value),
     key("ONCEOVER_EVENT_RETENTION_DAYS", Kind::Value),
     key("ONCEOVER_HOSTS", Kind::List),

@@ -3,12 +3,14 @@
 //! Everything in these types reaches the browser, so no field carries what the reader may not
 //! see. Instants are the database's (D19); `as_of` says when they were read.
 
+mod background;
 mod operation;
 mod overview;
 mod receipt;
 mod record;
 mod workflow;
 
+pub use background::{BackgroundView, TaskView, WorkerView};
 pub use operation::{ActionOffer, BodyView, KindView, OperationDetail, OperationRow, ResponseView};
 pub use overview::{AttentionRow, Cause, Me, Overview, Queue};
 pub use receipt::{AlsoDecided, Receipt, ReceiptState, Refusal};

@@ -63,6 +63,11 @@ fn says(detail: &OperationDetail, answer: Result<ProviderAnswer, ConsoleError>) 
             format!("Asked just now, {provider} says: it was rejected."),
             "It knows the request and did not carry it out.",
         ),
+        Ok(ProviderAnswer::SomethingElse) => plain(
+            Tone::Caution,
+            format!("Asked just now, {provider} answers about something else."),
+            "Its answer names another key or target: look into its own console before you decide.",
+        ),
         Ok(ProviderAnswer::Absent) => plain(
             Tone::Caution,
             format!("Asked just now, {provider} does not find it."),

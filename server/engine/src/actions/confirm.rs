@@ -15,7 +15,7 @@ use crate::{
     error::EngineError,
     operations::{differs, lock_with_kind},
     provider::Question,
-    store::{Target, evidence, kind::KindPolicy, operation::Operation},
+    store::{Target, answer, evidence, kind::KindPolicy, operation::Operation},
 };
 
 impl Engine {
@@ -29,6 +29,7 @@ impl Engine {
         let target = Target { tenant: by.tenant_id(), id: request.target };
         let mut tx = self.pools.begin_console(target.tenant).await?;
         let (row, kind) = lock_with_kind(&mut tx, target).await?;
+        let payload = answer::payload(&mut tx, target).await?;
         tx.rollback().await?;
         if row.status != Status::Unknown || row.version != request.version || !kind.lookup {
             return Ok(None);
@@ -36,6 +37,7 @@ impl Engine {
         let question = Question {
             provider_key: &target.id.to_string(),
             external_reference: None,
+            payload: payload.as_deref(),
             deadline: kind.call_deadline(),
         };
         Ok(Some(self.providers.ask(kind.provider.as_deref(), &question).await))
@@ -61,7 +63,7 @@ pub(super) async fn event(
     match outcome {
         Outcome::Happened => happened(tx, row, kind, request, says).await,
         Outcome::NotHappenedRetry | Outcome::NotHappenedStop => {
-            if let Some(at) = not_before(row.started_at, kind).filter(|at| row.now < *at) {
+            if let Some(at) = not_before(row.last_sent_at(), kind).filter(|at| row.now < *at) {
                 return Err(EngineError::refused_with(Code::TooEarly, |refusal| {
                     refusal.current = Some(row.state());
                     refusal.retry_at = Some(at);
@@ -92,7 +94,7 @@ async fn happened(
     request: &ActionRequest,
     says: Option<&ProviderAnswer>,
 ) -> Result<Event, EngineError> {
-    let settled = not_before(row.started_at, kind).is_some_and(|at| row.now >= at);
+    let settled = not_before(row.last_sent_at(), kind).is_some_and(|at| row.now >= at);
     match says {
         Some(answer @ ProviderAnswer::Rejected) => {
             return Err(contradicted(row, &answer.sentence()));

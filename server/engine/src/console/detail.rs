@@ -25,7 +25,7 @@ use crate::{
     operations::{bounded, masked},
     provider::Question,
     store::{
-        Target, audit, conflict,
+        Target, answer, audit, conflict,
         conflict::StoredConflict,
         detail::{self, Detail},
         event,
@@ -93,7 +93,7 @@ impl Engine {
                 provider_key: id.to_string(),
                 reference_url: reference_url(&kind, row.external_reference.as_deref()),
                 kind: kind.view(),
-                not_before: not_before(detail.started_at, &kind),
+                not_before: not_before(detail.last_sent_at, &kind),
                 payload: payload.map(|masking| {
                     let (text, cut) = bounded(masking.payload.pretty(), MAX_SHOWN);
                     let bytes = i64::from(detail.payload_bytes.unwrap_or_default());
@@ -140,9 +140,14 @@ impl Engine {
         let deadline = std::time::Duration::from_millis(
             u64::try_from(detail.kind.call_deadline_ms).unwrap_or(1000),
         );
+        let target = Target { tenant: by.tenant_id(), id };
+        let mut db = self.pools.engine().acquire().await?;
+        let payload = answer::payload(&mut db, target).await?;
+        drop(db);
         let question = Question {
             provider_key: &detail.provider_key,
             external_reference: detail.row.external_reference.as_deref(),
+            payload: payload.as_deref(),
             deadline,
         };
         Ok(self.providers.ask(detail.kind.provider.as_deref(), &question).await)

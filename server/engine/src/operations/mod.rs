@@ -12,8 +12,10 @@ mod hold;
 mod late;
 mod moves;
 mod payload;
+mod purge;
 mod reserve;
 mod view;
+mod walk;
 
 pub use claim::ClaimedWork;
 pub use finish::{Finish, FinishOutcome, Finished, NewEvent};
@@ -22,13 +24,14 @@ pub use reserve::{Admission, Reserve};
 
 pub(crate) use claim::{claim_for, hand_out};
 pub(crate) use enqueue::{Enqueued, OwnRequest, enqueue, is_refused_for_good};
-pub(crate) use finish::finish_in;
+pub(crate) use finish::{Heard, finish_heard, finish_in};
 pub(crate) use follow::{RESPONSE, catch_up};
 pub(crate) use guards::differs;
 pub(crate) use hold::start_in;
 pub(crate) use late::{Said, keep_evidence};
 pub(crate) use moves::Moves;
 pub(crate) use payload::{bounded, hashed_term, masked, parse as parse_payload};
+pub(crate) use walk::Walks;
 
 pub(crate) use crate::{backoff::jittered_backoff_ms, database::retrying};
 

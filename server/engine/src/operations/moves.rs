@@ -116,6 +116,7 @@ impl<'a> Moves<'a> {
         if to == Status::Unknown && row.status != Status::Unknown {
             change.next_reconcile_at = Some(row.now);
             change.reconcile_tries = Some(0);
+            change.ask_by = Some("lookup");
         }
         let (was, brought) = (row.status, change.brought.take());
         operation::advance(self.db, row, event, &self.actor, change).await?;

@@ -13,7 +13,7 @@ use domain::{
 };
 use reqwest::{Client, Response, StatusCode, Url};
 
-use super::{Call, CallResult, Question};
+use super::{Call, CallResult, Question, target::is_about};
 use crate::{
     error::EngineError, operations::FinishOutcome, settings::ProviderEndpoint,
     store::answer::StoredAnswer,
@@ -74,7 +74,7 @@ impl HttpProvider {
         let Some(answer) = read(response).await else {
             return CallResult::of(FinishOutcome::Ambiguous);
         };
-        interpret(status, answer)
+        interpret(status, answer, |body| is_about(call.provider_key, Some(call.payload), body))
     }
 
     /// Asks what became of an effect.
@@ -110,7 +110,9 @@ impl HttpProvider {
                 }
             }
             StatusCode::NOT_IMPLEMENTED => ProviderAnswer::NoLookup,
-            status if status.is_success() => found(&answer),
+            status if status.is_success() => {
+                found(&answer, |body| is_about(question.provider_key, question.payload, body))
+            }
             _ => ProviderAnswer::Unreachable,
         }
     }
@@ -122,8 +124,19 @@ impl CallResult {
         Self::of(FinishOutcome::NotDone)
     }
 
+    /// Nobody waited for the answer: it may have happened.
+    pub(crate) const fn given_up() -> Self {
+        Self::of(FinishOutcome::Ambiguous)
+    }
+
     const fn of(outcome: FinishOutcome) -> Self {
-        Self { outcome, external_reference: None, amount: None, response: None }
+        Self {
+            outcome,
+            other_target: false,
+            external_reference: None,
+            amount: None,
+            response: None,
+        }
     }
 }
 
@@ -170,17 +183,26 @@ async fn read(mut response: Response) -> Option<StoredAnswer> {
 
 /// What an answer to a call means. 2xx with a readable body that names an effect is done; 402, 409
 /// and 422 are the provider's definite no; 429 and 503 are its promise that nothing was taken.
-fn interpret(status: StatusCode, answer: StoredAnswer) -> CallResult {
+fn interpret(
+    status: StatusCode,
+    answer: StoredAnswer,
+    about: impl Fn(&Json) -> bool,
+) -> CallResult {
     if status.is_success() {
         let outcome = said(&answer);
         let effect = if outcome == FinishOutcome::Done { effect(&answer) } else { None };
+        let other_target = Json::parse(&answer.body).is_ok_and(|body| !about(&body));
         let Some((reference, amount)) = effect else {
-            let outcome =
-                if outcome == FinishOutcome::Done { FinishOutcome::Ambiguous } else { outcome };
+            let outcome = if outcome == FinishOutcome::Done || other_target {
+                FinishOutcome::Ambiguous
+            } else {
+                outcome
+            };
             return CallResult { response: Some(answer), ..CallResult::of(outcome) };
         };
         return CallResult {
             outcome: FinishOutcome::Done,
+            other_target,
             external_reference: Some(reference),
             amount,
             // Clients get 200 for what is done: 201 would tell a repeat that it had won.
@@ -205,7 +227,10 @@ fn said(answer: &StoredAnswer) -> FinishOutcome {
     }
 }
 
-fn found(answer: &StoredAnswer) -> ProviderAnswer {
+fn found(answer: &StoredAnswer, about: impl Fn(&Json) -> bool) -> ProviderAnswer {
+    if Json::parse(&answer.body).is_ok_and(|body| !about(&body)) {
+        return ProviderAnswer::SomethingElse;
+    }
     match (said(answer), effect(answer)) {
         (FinishOutcome::Rejected, _) => ProviderAnswer::Rejected,
         (FinishOutcome::Done, Some((external_reference, amount))) => {
@@ -248,6 +273,7 @@ mod tests {
                 body: body.to_vec(),
                 cut: false,
             },
+            |_| true,
         )
     }
 
@@ -286,6 +312,6 @@ mod tests {
             body: br#"{"id":"ch_1"}"#.to_vec(),
             cut: true,
         };
-        assert_eq!(interpret(StatusCode::OK, cut).outcome, FinishOutcome::Ambiguous);
+        assert_eq!(interpret(StatusCode::OK, cut, |_| true).outcome, FinishOutcome::Ambiguous);
     }
 }

@@ -5,8 +5,11 @@
 //! (D10).
 
 mod http;
+mod target;
 
 use std::{collections::HashMap, sync::Arc, time::Duration};
+
+pub(crate) use target::same_target;
 
 use domain::{money::Money, reconciliation::ProviderAnswer};
 
@@ -23,6 +26,8 @@ pub(crate) struct Call<'a> {
 /// What came of a call.
 pub(crate) struct CallResult {
     pub(crate) outcome: crate::operations::FinishOutcome,
+    /// The answer names another key or target than the request's (D10).
+    pub(crate) other_target: bool,
     pub(crate) external_reference: Option<String>,
     pub(crate) amount: Option<Money>,
     pub(crate) response: Option<StoredAnswer>,
@@ -32,6 +37,8 @@ pub(crate) struct CallResult {
 pub(crate) struct Question<'a> {
     pub(crate) provider_key: &'a str,
     pub(crate) external_reference: Option<&'a str>,
+    /// What was sent: an answer that names another target is about something else.
+    pub(crate) payload: Option<&'a [u8]>,
     pub(crate) deadline: Duration,
 }
 

@@ -1,27 +1,34 @@
-//! Asking a provider about an unknown outcome, and acting on proof alone (O15 to O20, O34; D13,
-//! D14).
+//! Turns of reconciliation: whose it is, what is asked, and writing what was learnt (O15; D13, D24).
+//!
+//! Guards against starvation: rows that wait for a person are not read, each provider has its own
+//! few places, and a turn puts its row's next one beyond itself, so that a thousand rows of a
+//! provider that hangs keep no other waiting.
 
-use chrono::{DateTime, TimeDelta, Utc};
+use std::time::{Duration, Instant};
+
+use chrono::TimeDelta;
 use domain::{
-    money::Money,
     operation::{Event, Status},
     reconciliation::ProviderAnswer,
 };
 use serde_json::json;
-use tokio::task::JoinSet;
+use tokio::{task::JoinSet, time};
 
+use super::{
+    question::{self, Ask},
+    settle::{self, Learnt},
+    turns::PER_PROVIDER,
+};
 use crate::{
     Engine,
     actor::Actor,
     crash::crash_point,
-    database::Tx,
     error::EngineError,
-    operations::{Moves, differs, jittered_backoff_ms, lock_with_kind, logged, retrying},
-    provider::Question,
+    operations::{Moves, lock_with_kind, logged, retrying},
+    provider::{Call, CallResult, Question},
     report::Report,
     store::{
-        Target, due, evidence,
-        evidence::NewEvidence,
+        Target, answer, due,
         kind::KindPolicy,
         lease,
         operation::{Change, Operation},
@@ -29,11 +36,19 @@ use crate::{
 };
 
 /// Rows of one run.
-const BATCH: i64 = 20;
-/// Leases lost during a call before machines stop trying (D21).
-const MAX_TAKEOVERS: i32 = 3;
-/// How long a reconciler holds its turn beyond the lookup itself.
+const BATCH: i64 = 40;
+/// How long a run waits for its turns; slower ones go on by themselves, in their provider's places.
+const PATIENCE: Duration = Duration::from_secs(2);
+/// How long a reconciler holds its turn beyond the question itself.
 const TURN_SPARE_MS: i64 = 5_000;
+
+/// A turn that was taken.
+struct Turn {
+    row: Operation,
+    kind: KindPolicy,
+    ask: Ask,
+    payload: Option<Vec<u8>>,
+}
 
 impl Engine {
     /// Asks about one batch of unknown outcomes whose turn it is.
@@ -44,18 +59,36 @@ impl Engine {
         let engine = self.clone();
         Self::detached(async move {
             let mut db = engine.pools.engine().acquire().await?;
-            let due = due::due_for_reconcile(&mut db, &engine.providers.names(), BATCH).await?;
+            let names = engine.providers.names();
+            let per_provider = i64::try_from(PER_PROVIDER).unwrap_or(1);
+            let due = due::due_for_reconcile(&mut db, &names, per_provider, BATCH).await?;
             drop(db);
-            // Side by side: one slow provider must not keep all others waiting.
             let mut turns = JoinSet::new();
-            for target in due {
+            for due in due {
+                let Some(place) = engine.turns.take(due.provider) else { continue };
                 let engine = engine.clone();
-                turns.spawn(async move { (target, engine.reconcile(target).await) });
+                turns.spawn(async move {
+                    let turn = engine.reconcile(due.target).await;
+                    drop(place);
+                    logged(due.target, turn)
+                });
             }
             let mut handled = 0;
-            while let Some(turn) = turns.join_next().await {
-                let Ok((target, turn)) = turn else { continue };
-                handled += u64::from(logged(target, turn)?);
+            let patience = time::sleep(PATIENCE);
+            tokio::pin!(patience);
+            loop {
+                tokio::select! {
+                    turn = turns.join_next() => match turn {
+                        Some(Ok(turn)) => handled += u64::from(turn?),
+                        // A panic in one turn is logged by the runtime; the row's own time brings it back.
+                        Some(Err(_)) => {}
+                        None => break,
+                    },
+                    () = &mut patience => {
+                        turns.detach_all();
+                        break;
+                    }
+                }
             }
             Ok(Report { handled })
         })
@@ -64,33 +97,53 @@ impl Engine {
 
     /// Takes the turn, asks outside any transaction (D24), and writes what was learnt.
     async fn reconcile(&self, target: Target) -> Result<bool, EngineError> {
-        let Some((row, kind)) = retrying(|| self.take_turn(target)).await? else {
+        let Some(turn) = retrying(|| self.take_turn(target)).await? else {
             return Ok(false);
         };
-        let answer = if kind.lookup {
-            let question = Question {
-                provider_key: &target.id.to_string(),
-                external_reference: row.external_reference.as_deref(),
-                deadline: kind.call_deadline(),
-            };
-            self.providers.ask(kind.provider.as_deref(), &question).await
-        } else {
-            ProviderAnswer::NoLookup
-        };
+        let learnt = self.ask_provider_about(&turn).await;
         crash_point!("K1");
-        retrying(|| self.settle(target, row.fence, row.now, &answer)).await?;
+        retrying(|| self.settle(target, &turn, &learnt)).await?;
         Ok(true)
+    }
+
+    async fn ask_provider_about(&self, turn: &Turn) -> Learnt {
+        let key = turn.row.target.id.to_string();
+        let provider = turn.kind.provider.as_deref();
+        match &turn.ask {
+            Ask::Lookup => {
+                let question = Question {
+                    provider_key: &key,
+                    external_reference: turn.row.external_reference.as_deref(),
+                    payload: turn.payload.as_deref(),
+                    deadline: turn.kind.call_deadline(),
+                };
+                Learnt::Looked(self.providers.ask(provider, &question).await)
+            }
+            // Looked at last: a process that was paused here must not send what may be forgotten by
+            // now.
+            Ask::Resend(payload, until) => match self.providers.get(provider) {
+                Some(provider) if Instant::now() < *until => {
+                    let call = Call {
+                        provider_key: &key,
+                        payload,
+                        amount: turn.row.amount.as_ref(),
+                        deadline: turn.kind.call_deadline(),
+                    };
+                    Learnt::Resent(Box::new(provider.call(&call).await))
+                }
+                _ => Learnt::Resent(Box::new(CallResult::not_sent())),
+            },
+            Ask::Wait(_) | Ask::Nothing => Learnt::Looked(ProviderAnswer::NoLookup),
+        }
     }
 
     fn reconciler(&self) -> Actor {
         Actor::new("reconciler", &self.settings.worker_name)
     }
 
-    /// O15; `None` where somebody else has the turn, or it is over already.
-    async fn take_turn(
-        &self,
-        target: Target,
-    ) -> Result<Option<(Operation, KindPolicy)>, EngineError> {
+    /// O15; `None` where somebody else has the turn, it is over already, or it is too early to ask.
+    async fn take_turn(&self, target: Target) -> Result<Option<Turn>, EngineError> {
+        let read = Instant::now();
         let mut tx = self.pools.begin_engine().await?;
         let (mut row, kind) = lock_with_kind(&mut tx, target).await?;
         let held = lease::lock(&mut tx, target).await?.is_some_and(|held| held.is_live());
@@ -98,194 +151,60 @@ impl Engine {
         if row.status != Status::Unknown || row.needs_manual || held || !due {
             return Ok(None);
         }
+        let ask = question::choose(&mut tx, &row, &kind, read).await?;
         let mut moves = Moves::new(&mut tx, self.reconciler());
-        let change = Change { reconcile_tries: Some(row.reconcile_tries + 1), ..Change::default() };
+        let detail = Some(json!({"asks": ask.as_str()}));
+        if let Ask::Wait(at) = ask {
+            let change = Change { next_reconcile_at: Some(at), detail, ..Change::default() };
+            moves.make(&mut row, &kind, Event::NoProof, change).await?;
+            moves.finish().await?;
+            tx.commit().await?;
+            return Ok(None);
+        }
+        let turn_ms = kind.call_deadline_ms + TURN_SPARE_MS;
+        let change = Change {
+            reconcile_tries: Some(row.reconcile_tries + 1),
+            // Beyond this turn: whoever looks meanwhile finds others' rows, and if this process dies
+            // the row comes back by itself.
+            next_reconcile_at: Some(row.now + TimeDelta::milliseconds(turn_ms)),
+            resend: matches!(ask, Ask::Resend(..)),
+            detail,
+            ..Change::default()
+        };
         moves.make(&mut row, &kind, Event::ClaimReconcile, change).await?;
         moves.finish().await?;
-        let turn_ms = kind.call_deadline_ms + TURN_SPARE_MS;
         lease::grant(&mut tx, target, row.fence, &self.settings.worker_name, turn_ms).await?;
+        let payload = answer::payload(&mut tx, target).await?;
         tx.commit().await?;
-        Ok(Some((row, kind)))
+        Ok(Some(Turn { row, kind, ask, payload }))
     }
 
     async fn settle(
         &self,
         target: Target,
-        fence: i64,
-        asked_at: DateTime<Utc>,
-        answer: &ProviderAnswer,
+        turn: &Turn,
+        learnt: &Learnt,
     ) -> Result<(), EngineError> {
         let mut tx = self.pools.begin_engine().await?;
         let (mut row, kind) = lock_with_kind(&mut tx, target).await?;
-        if row.status != Status::Unknown || row.fence != fence {
-            return Ok(());
+        if row.status != Status::Unknown || row.fence != turn.row.fence {
+            settle::too_late(&mut tx, &mut row, &kind, turn.row.fence, learnt, self.reconciler())
+                .await?;
+        } else {
+            let limit = self.settings.limits.answer_bytes;
+            settle::settle(
+                &mut tx,
+                &mut row,
+                &kind,
+                turn.row.now,
+                learnt,
+                limit,
+                self.reconciler(),
+            )
+            .await?;
         }
-        settle_in(&mut tx, &mut row, &kind, asked_at, answer, self.reconciler()).await?;
         crash_point!("K2");
         tx.commit().await?;
         Ok(())
     }
-}
-
-async fn settle_in(
-    tx: &mut Tx,
-    row: &mut Operation,
-    kind: &KindPolicy,
-    asked_at: DateTime<Utc>,
-    answer: &ProviderAnswer,
-    actor: Actor,
-) -> Result<(), EngineError> {
-    let mut moves = Moves::new(tx, actor);
-    if moves.prove_by_record(row, kind).await? {
-        return moves.finish().await;
-    }
-    let detail = Some(json!({"answer": answer}));
-    match answer {
-        ProviderAnswer::Done { external_reference, amount }
-            if proves(row, kind, amount.as_ref()) =>
-        {
-            let change = Change {
-                external_reference: Some(external_reference.clone()),
-                detail,
-                ..Change::default()
-            };
-            note_other_reference(&mut moves, row, external_reference).await?;
-            moves.make(row, kind, Event::ProofDone, change).await?;
-        }
-        ProviderAnswer::Done { external_reference, amount } => {
-            let new = NewEvidence {
-                source: "lookup",
-                says: "done",
-                external_reference: Some(external_reference),
-                amount: amount.as_ref(),
-                fence: None,
-                provider_event: None,
-                text: Some(
-                    "The provider's lookup names another amount or currency than was asked.",
-                ),
-                proves: false,
-            };
-            evidence::insert(moves.db, row.target, &moves.actor, new).await?;
-            moves
-                .open_incident(
-                    row,
-                    "answer_differs",
-                    "The provider did something else than was asked: another amount or currency.",
-                )
-                .await?;
-            moves.make(row, kind, Event::NoneLeft, Change { detail, ..Change::default() }).await?;
-        }
-        ProviderAnswer::Rejected => {
-            let change = Change { failure_code: Some("rejected"), detail, ..Change::default() };
-            moves.make(row, kind, Event::ProofRejected, change).await?;
-        }
-        ProviderAnswer::Absent => absent(&mut moves, row, kind, asked_at, detail).await?,
-        ProviderAnswer::Unreachable if row.takeovers < MAX_TAKEOVERS => {
-            ask_again(&mut moves, row, kind, Change { detail, ..Change::default() }).await?
-        }
-        ProviderAnswer::Unreachable | ProviderAnswer::NoLookup => {
-            give_up(&mut moves, row, kind, detail).await?
-        }
-    }
-    moves.finish().await
-}
-
-/// Whether a lookup's answer names what was asked: money without its amount proves nothing (O16).
-fn proves(row: &Operation, kind: &KindPolicy, amount: Option<&Money>) -> bool {
-    !differs(row, amount) && (!kind.money || amount.is_some())
-}
-
-/// The effect under another reference than evidence on record names may have happened twice.
-async fn note_other_reference(
-    moves: &mut Moves<'_>,
-    row: &Operation,
-    reference: &str,
-) -> Result<(), EngineError> {
-    if let Some(known) = evidence::done_on_record(moves.db, row.target).await?
-        && known.external_reference.as_deref().is_some_and(|known| known != reference)
-    {
-        let summary = "The provider names another reference than evidence on record: it may have happened twice.";
-        moves.open_incident(row, "double_effect_suspected", summary).await?;
-    }
-    Ok(())
-}
-
-/// *Not found*: proof only from a provider whose word is, after the call's deadline and the settle
-/// window, twice, a settle window apart (D14).
-async fn absent(
-    moves: &mut Moves<'_>,
-    row: &mut Operation,
-    kind: &KindPolicy,
-    asked_at: DateTime<Utc>,
-    detail: Option<serde_json::Value>,
-) -> Result<(), EngineError> {
-    let window = TimeDelta::milliseconds(kind.settle_window_ms);
-    let settles_at =
-        row.started_at.map(|at| at + TimeDelta::milliseconds(kind.call_deadline_ms) + window);
-    let Some(settles_at) = settles_at.filter(|_| kind.absent_is_proof) else {
-        return ask_again(moves, row, kind, Change { detail, ..Change::default() }).await;
-    };
-    if asked_at < settles_at {
-        // An answer from inside the window counts for nothing, not even as a try.
-        let change = Change {
-            reconcile_tries: Some(row.reconcile_tries - 1),
-            next_reconcile_at: Some(settles_at),
-            detail,
-            ..Change::default()
-        };
-        moves.make(row, kind, Event::NoProof, change).await?;
-        return Ok(());
-    }
-    let since = row.absent_since.unwrap_or(asked_at);
-    let counted = Some((row.absent_answers + 1, since));
-    if row.absent_since.is_none() || asked_at - since < window {
-        let next_reconcile_at = Some(since + window);
-        let change = Change { absent: counted, next_reconcile_at, detail, ..Change::default() };
-        moves.make(row, kind, Event::NoProof, change).await?;
-        return Ok(());
-    }
-    let change = Change { next_at: Some(row.now), absent: counted, detail, ..Change::default() };
-    let made = moves.make(row, kind, Event::ProofAbsent, change).await?;
-    let waits = made == Event::ProofAbsent && row.status == Status::FailedRetryable;
-    if waits && row.attempt >= row.max_attempts {
-        // Proven absent with no attempt left: the same proof, then the end (O18, O14).
-        let change = Change { failure_code: Some("not_done"), ..Change::default() };
-        moves.make(row, kind, Event::GiveUp, change).await?;
-    }
-    Ok(())
-}
-
-/// No proof yet: ask again after a pause, as often as the kind allows.
-async fn ask_again(
-    moves: &mut Moves<'_>,
-    row: &mut Operation,
-    kind: &KindPolicy,
-    change: Change,
-) -> Result<(), EngineError> {
-    if row.reconcile_tries >= kind.max_reconcile_tries {
-        return give_up(moves, row, kind, change.detail).await;
-    }
-    let pause =
-        TimeDelta::milliseconds(jittered_backoff_ms(kind.backoff_ms, row.reconcile_tries - 1));
-    let change = Change { next_reconcile_at: Some(row.now + pause), ..change };
-    moves.make(row, kind, Event::NoProof, change).await?;
-    Ok(())
-}
-
-/// Nothing is left for machines: a harmless repeat where the kind states one, else a person.
-async fn give_up(
-    moves: &mut Moves<'_>,
-    row: &mut Operation,
-    kind: &KindPolicy,
-    detail: Option<serde_json::Value>,
-) -> Result<(), EngineError> {
-    if !kind.irreversible && row.attempt < row.max_attempts && row.takeovers < MAX_TAKEOVERS {
-        let mut detail = detail.unwrap_or_else(|| json!({}));
-        detail["harmless"] = json!(kind.harmless_reason);
-        let change = Change { next_at: Some(row.now), detail: Some(detail), ..Change::default() };
-        moves.make(row, kind, Event::HarmlessRepeat, change).await?;
-    } else {
-        moves.make(row, kind, Event::NoneLeft, Change { detail, ..Change::default() }).await?;
-    }
-    Ok(())
 }

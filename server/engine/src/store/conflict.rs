@@ -126,3 +126,18 @@ pub async fn of(db: &mut PgConnection, target: Target) -> Result<Vec<StoredConfl
     .await?;
     Ok(rows)
 }
+
+/// Removes an operation's conflicts with its row (O29).
+///
+/// # Errors
+/// The database's.
+pub async fn purge(db: &mut PgConnection, target: Target) -> Result<(), EngineError> {
+    sqlx::query!(
+        "delete from payload_conflicts where tenant_id = $1 and operation_id = $2",
+        target.tenant.uuid(),
+        target.id.uuid(),
+    )
+    .execute(db)
+    .await?;
+    Ok(())
+}

@@ -31,6 +31,8 @@ pub struct Detail {
     pub next_at: Option<DateTime<Utc>>,
     /// When the last call began.
     pub started_at: Option<DateTime<Utc>>,
+    /// When a request last left, as a call or as a question (D13).
+    pub last_sent_at: Option<DateTime<Utc>>,
     /// When it became final.
     pub completed_at: Option<DateTime<Utc>>,
     /// From when it may become a tombstone.
@@ -69,6 +71,7 @@ pub async fn find(
 ) -> Result<Option<Detail>, EngineError> {
     let row = sqlx::query!(
         "select mode, max_attempts, claims, takeovers, reconcile_tries, next_reconcile_at, next_at, started_at,
+           greatest(started_at, resent_at) as last_sent_at,
            completed_at, expires_at, tombstoned_at, unknown_by, ended_by, payload,
            octet_length(payload) as payload_bytes, response_status, response_type,
            substring(response_body from 1 for $3) as response_body, octet_length(response_body) as response_bytes,
@@ -90,6 +93,7 @@ pub async fn find(
         next_reconcile_at: row.next_reconcile_at,
         next_at: row.next_at,
         started_at: row.started_at,
+        last_sent_at: row.last_sent_at,
         completed_at: row.completed_at,
         expires_at: row.expires_at,
         tombstoned_at: row.tombstoned_at,

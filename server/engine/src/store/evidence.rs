@@ -155,8 +155,41 @@ pub async fn any_done(db: &mut PgConnection, target: Target) -> Result<bool, Eng
     Ok(done_on_record(db, target).await?.is_some())
 }
 
+/// Whether any unrefuted evidence says how it ended, either way: sending the request again to ask
+/// would then be doing it again, or doing what was refused.
+///
+/// # Errors
+/// The database's.
+pub async fn any_outcome(db: &mut PgConnection, target: Target) -> Result<bool, EngineError> {
+    let known = sqlx::query_scalar!(
+        r#"select exists (select from evidence
+           where tenant_id = $1 and operation_id = $2 and says in ('done', 'rejected')
+             and refuted_at is null) as "known!""#,
+        target.tenant.uuid(),
+        target.id.uuid(),
+    )
+    .fetch_one(db)
+    .await?;
+    Ok(known)
+}
+
 /// An operation that a provider's message is about, by the key the provider knows it by (D15).
 #[must_use]
 pub fn target_of(provider_key: &str) -> Option<OperationId> {
     provider_key.parse().ok()
+}
+
+/// Removes an operation's evidence with its row (O29).
+///
+/// # Errors
+/// The database's.
+pub async fn purge(db: &mut PgConnection, target: Target) -> Result<(), EngineError> {
+    sqlx::query!(
+        "delete from evidence where tenant_id = $1 and operation_id = $2",
+        target.tenant.uuid(),
+        target.id.uuid(),
+    )
+    .execute(db)
+    .await?;
+    Ok(())
 }

@@ -233,3 +233,18 @@ pub async fn put(
     .await?;
     Ok(())
 }
+
+/// The kinds of all tenants whose tombstones go, and how long after burial (O29).
+///
+/// # Errors
+/// The database's.
+pub async fn purgeable(db: &mut PgConnection) -> Result<Vec<(TenantId, String, i64)>, EngineError> {
+    let rows = sqlx::query!(
+        r#"select tenant_id, name, purge_after_ms as "after!" from operation_kinds
+           where purge_after_ms is not null and not money and not publication
+           order by tenant_id, name"#,
+    )
+    .fetch_all(db)
+    .await?;
+    Ok(rows.into_iter().map(|row| (TenantId::new(row.tenant_id), row.name, row.after)).collect())
+}

@@ -173,3 +173,23 @@ pub async fn lapsed_calls(db: &mut PgConnection, max: i64) -> Result<Vec<Target>
         })
         .collect())
 }
+
+/// Gives a lease back whose call was never begun: whoever asks next may take the operation at once.
+///
+/// # Errors
+/// The database's.
+pub async fn give_back(
+    db: &mut PgConnection,
+    target: Target,
+    fence: i64,
+) -> Result<(), EngineError> {
+    sqlx::query!(
+        "delete from leases where tenant_id = $1 and operation_id = $2 and fence = $3",
+        target.tenant.uuid(),
+        target.id.uuid(),
+        fence,
+    )
+    .execute(db)
+    .await?;
+    Ok(())
+}

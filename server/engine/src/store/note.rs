@@ -103,3 +103,25 @@ pub async fn put_back(db: &mut PgConnection, target: Target) -> Result<bool, Eng
     .await?;
     Ok(done.rows_affected() == 1)
 }
+
+/// Removes an operation's notes, and who took it, with its row (O29).
+///
+/// # Errors
+/// The database's.
+pub async fn purge(db: &mut PgConnection, target: Target) -> Result<(), EngineError> {
+    sqlx::query!(
+        "delete from notes where tenant_id = $1 and operation_id = $2",
+        target.tenant.uuid(),
+        target.id.uuid(),
+    )
+    .execute(&mut *db)
+    .await?;
+    sqlx::query!(
+        "delete from operation_takes where tenant_id = $1 and operation_id = $2",
+        target.tenant.uuid(),
+        target.id.uuid(),
+    )
+    .execute(&mut *db)
+    .await?;
+    Ok(())
+}

@@ -47,8 +47,16 @@ pub struct Operation {
     pub claims: i32,
     /// Leases lost during a call.
     pub takeovers: i32,
+    /// When the first call began: the age of its key at the provider (D13).
+    pub first_started_at: Option<DateTime<Utc>>,
     /// When the last call began.
     pub started_at: Option<DateTime<Utc>>,
+    /// Whether the next question is put by sending again.
+    pub ask_by_resend: bool,
+    /// When it was last sent again to ask.
+    pub resent_at: Option<DateTime<Utc>>,
+    /// How often it was sent again to ask.
+    pub resends: i32,
     /// When it may be tried again.
     pub next_at: Option<DateTime<Utc>>,
     /// Whether a person must decide.
@@ -74,6 +82,13 @@ pub struct Operation {
 }
 
 impl Operation {
+    /// When a request last left, as a call or as a question: what is asked about it may not have
+    /// settled before the call's deadline and the settle window are over.
+    #[must_use]
+    pub fn last_sent_at(&self) -> Option<DateTime<Utc>> {
+        self.started_at.max(self.resent_at)
+    }
+
     /// State and version, as receipts and refusals show them.
     #[must_use]
     pub const fn state(&self) -> ReceiptState {
@@ -203,7 +218,8 @@ pub async fn lock(db: &mut PgConnection, target: Target) -> Result<Option<Operat
     let row = sqlx::query!(
         r#"
         select operation, key, hash, hash_version, status, version, fence, mode, amount_minor, currency,
-          external_reference, attempt, max_attempts, claims, takeovers, started_at, next_at, needs_manual,
+          external_reference, attempt, max_attempts, claims, takeovers, first_started_at, started_at,
+          ask_by, resent_at, resends, next_at, needs_manual,
           next_reconcile_at, reconcile_tries, absent_answers, absent_since, ended_by, tombstoned_at,
           workflow_id, step_key, onceover_now() as "now!"
         from operations where tenant_id = $1 and id = $2
@@ -231,7 +247,11 @@ pub async fn lock(db: &mut PgConnection, target: Target) -> Result<Option<Operat
         max_attempts: row.max_attempts,
         claims: row.claims,
         takeovers: row.takeovers,
+        first_started_at: row.first_started_at,
         started_at: row.started_at,
+        ask_by_resend: row.ask_by == "resend",
+        resent_at: row.resent_at,
+        resends: row.resends,
         next_at: row.next_at,
         needs_manual: row.needs_manual,
         next_reconcile_at: row.next_reconcile_at,
@@ -257,6 +277,10 @@ pub struct Change {
     pub next_reconcile_at: Option<DateTime<Utc>>,
     /// Questions asked so far.
     pub reconcile_tries: Option<i32>,
+    /// How the next question is put: `lookup` or `resend`.
+    pub ask_by: Option<&'static str>,
+    /// This turn sends the request again to ask.
+    pub resend: bool,
     /// "Not found" answers: how many, since when.
     pub absent: Option<(i32, DateTime<Utc>)>,
     /// Claims without a start.
@@ -312,9 +336,12 @@ pub async fn advance(
           response_status = coalesce($20, response_status), response_type = coalesce($21, response_type),
           response_body = coalesce($22, response_body), response_cut = coalesce($23, response_cut),
           expires_at = coalesce($24, expires_at),
+          ask_by = coalesce($29, ask_by), resends = resends + $30,
+          resent_at = case when $30 = 1 then onceover_now() else resent_at end,
           move = $25, move_actor_kind = $26, move_actor = $27, move_detail = $28
         where tenant_id = $1 and id = $2 and status = $3 and fence = $4
-        returning version, fence, attempt, max_attempts, takeovers, started_at, completed_at
+        returning version, fence, attempt, max_attempts, takeovers, first_started_at, started_at, resent_at,
+          resends, completed_at
         "#,
         row.target.tenant.uuid(),
         row.target.id.uuid(),
@@ -344,6 +371,8 @@ pub async fn advance(
         actor.kind,
         actor.name,
         change.detail,
+        change.ask_by,
+        i32::from(change.resend),
     )
     .fetch_optional(db)
     .await?
@@ -355,7 +384,11 @@ pub async fn advance(
     row.attempt = moved.attempt;
     row.max_attempts = moved.max_attempts;
     row.takeovers = moved.takeovers;
+    row.first_started_at = moved.first_started_at;
     row.started_at = moved.started_at;
+    row.resent_at = moved.resent_at;
+    row.resends = moved.resends;
+    row.ask_by_resend = change.ask_by.map_or(row.ask_by_resend, |by| by == "resend");
     if moved.completed_at.is_some() {
         row.ended_by = row.ended_by.or(Some(event));
     }
@@ -375,4 +408,23 @@ pub async fn advance(
         row.absent_since = Some(since);
     }
     Ok(())
+}
+
+/// Removes a locked tombstone (O29); the database refuses one that its kind does not let go. What
+/// hangs on it has gone before.
+///
+/// # Errors
+/// The database's.
+pub async fn purge(db: &mut PgConnection, row: &Operation) -> Result<bool, EngineError> {
+    let gone = sqlx::query!(
+        "delete from operations
+         where tenant_id = $1 and id = $2 and status = $3 and fence = $4 and tombstoned_at is not null",
+        row.target.tenant.uuid(),
+        row.target.id.uuid(),
+        row.status.as_str(),
+        row.fence,
+    )
+    .execute(db)
+    .await?;
+    Ok(gone.rows_affected() == 1)
 }

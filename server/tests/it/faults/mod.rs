@@ -7,3 +7,4 @@ mod pauses;
 mod processes;
 mod repeats;
 mod scene;
+mod stops;

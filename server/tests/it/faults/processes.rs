@@ -57,10 +57,20 @@ impl Process {
         self.signal(Signal::CONT);
     }
 
-    /// SIGTERM, and the exit code.
-    pub fn stop(mut self) -> Option<i32> {
+    /// SIGTERM.
+    pub fn ask_to_stop(&self) {
         self.signal(Signal::TERM);
+    }
+
+    /// The exit code, once it has ended.
+    pub fn end(mut self) -> Option<i32> {
         self.child.wait().unwrap().code()
+    }
+
+    /// SIGTERM, and the exit code.
+    pub fn stop(self) -> Option<i32> {
+        self.ask_to_stop();
+        self.end()
     }
 }
 

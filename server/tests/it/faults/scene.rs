@@ -179,13 +179,19 @@ impl Scene {
 
     /// A worker process that begins at once.
     pub fn worker(&self, name: &str) -> Process {
+        self.worker_with(name, &[])
+    }
+
+    /// A worker process with settings of its own.
+    pub fn worker_with(&self, name: &str, settings: &[(&str, &str)]) -> Process {
         let url = self.database.url();
-        let environment = [
+        let mut environment = vec![
             ("DATABASE_URL", url.as_str()),
             ("ONCEOVER_PROVIDERS", &self.endpoints),
             ("ONCEOVER_SEARCH_SECRET", WEBHOOK_SECRET),
             ("ONCEOVER_WORKER_NAME", name),
         ];
+        environment.extend_from_slice(settings);
         Process::start(&["work"], &environment, "working: ").0
     }
 

@@ -1,0 +1,117 @@
+//! What waits for the background, counted up to a bound: a queue of a million is shown as *more than
+//! a thousand*, and costs no more to count.
+
+use domain::ids::TenantId;
+use sqlx::PgConnection;
+
+use crate::{error::EngineError, report::Backlog};
+
+/// Rows that are counted.
+pub const MAX_COUNTED: i64 = 1_000;
+
+fn backlog(waiting: i64, oldest_at: Option<chrono::DateTime<chrono::Utc>>) -> Backlog {
+    Backlog {
+        waiting: u64::try_from(waiting.min(MAX_COUNTED)).unwrap_or_default(),
+        is_more: waiting > MAX_COUNTED,
+        oldest_at,
+    }
+}
+
+/// Calls whose lease ended (O11).
+///
+/// # Errors
+/// The database's.
+pub async fn lapsed_calls(db: &mut PgConnection) -> Result<Backlog, EngineError> {
+    let row = sqlx::query!(
+        r#"select count(*) as "waiting!", min(lease_until) as oldest from (
+             select l.lease_until from leases l
+             join operations o on o.tenant_id = l.tenant_id and o.id = l.operation_id
+             where l.lease_until < (select onceover_now()) and o.status = 'executing'
+             limit $1) w"#,
+        MAX_COUNTED + 1,
+    )
+    .fetch_one(db)
+    .await?;
+    Ok(backlog(row.waiting, row.oldest))
+}
+
+/// Unknown outcomes that machines still ask about (O15).
+///
+/// # Errors
+/// The database's.
+pub async fn unknown(db: &mut PgConnection) -> Result<Backlog, EngineError> {
+    let row = sqlx::query!(
+        r#"select count(*) as "waiting!", min(unknown_since) as oldest from (
+             select unknown_since from operations where status = 'unknown' and not needs_manual
+             limit $1) w"#,
+        MAX_COUNTED + 1,
+    )
+    .fetch_one(db)
+    .await?;
+    Ok(backlog(row.waiting, row.oldest))
+}
+
+/// Operations whose retention is over, whether or not something still points at them (O27).
+///
+/// # Errors
+/// The database's.
+pub async fn expiry(db: &mut PgConnection) -> Result<Backlog, EngineError> {
+    let row = sqlx::query!(
+        r#"select count(*) as "waiting!", min(expires_at) as oldest from (
+             select expires_at from operations
+             where tombstoned_at is null and expires_at < (select onceover_now())
+             order by expires_at, id limit $1) w"#,
+        MAX_COUNTED + 1,
+    )
+    .fetch_one(db)
+    .await?;
+    Ok(backlog(row.waiting, row.oldest))
+}
+
+/// Events that are to be told, also those behind a dead one.
+///
+/// # Errors
+/// The database's.
+pub async fn events(db: &mut PgConnection) -> Result<Backlog, EngineError> {
+    let row = sqlx::query!(
+        r#"select count(*) as "waiting!", min(created_at) as oldest from (
+             select created_at from outbox where status = 'pending' order by created_at limit $1) w"#,
+        MAX_COUNTED + 1,
+    )
+    .fetch_one(db)
+    .await?;
+    Ok(backlog(row.waiting, row.oldest))
+}
+
+/// Tombstones of one kind that its policy lets go (O29).
+///
+/// # Errors
+/// The database's.
+pub async fn purge(
+    db: &mut PgConnection,
+    kinds: &[(TenantId, String, i64)],
+) -> Result<Backlog, EngineError> {
+    let (mut waiting, mut oldest) = (0, None);
+    for (tenant, name, after_ms) in kinds {
+        let row = sqlx::query!(
+            r#"select count(*) as "waiting!", min(tombstoned_at) as oldest from (
+                 select tombstoned_at from operations
+                 where tenant_id = $1 and operation = $2 and tombstoned_at is not null and amount_minor is null
+                   and workflow_id is null
+                   and tombstoned_at < (select onceover_now()) - $3::bigint * interval '1 ms'
+                 order by tombstoned_at, id limit $4) w"#,
+            tenant.uuid(),
+            name,
+            after_ms,
+            MAX_COUNTED + 1,
+        )
+        .fetch_one(&mut *db)
+        .await?;
+        waiting += row.waiting;
+        oldest = [oldest, row.oldest].into_iter().flatten().min();
+        if waiting > MAX_COUNTED {
+            break;
+        }
+    }
+    Ok(backlog(waiting, oldest))
+}
