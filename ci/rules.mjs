@@ -23,7 +23,7 @@ const workspaceCrates = ['app', 'cluster', 'domain', 'engine', 'frontend', 'sand
 
 // The engine's rooms: a module imports only from its own row or a row above.
 const engineRows = [
-  ['actor', 'backoff', 'caller', 'clock', 'config', 'database', 'error', 'report', 'settings'],
+  ['actor', 'backoff', 'caller', 'clock', 'config', 'database', 'error', 'hints', 'report', 'settings'],
   ['store'],
   ['identity', 'inbox', 'leases', 'outbox'],
   ['operations', 'provider'],

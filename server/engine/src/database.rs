@@ -148,6 +148,17 @@ pub(crate) async fn dedicated(
     Ok(PgConnection::connect_with(&options).await?)
 }
 
+/// Notifies whoever listens; by itself, in no business transaction (D26).
+pub(crate) async fn notify(
+    connection: &mut PgConnection,
+    channel: &str,
+) -> Result<(), EngineError> {
+    sqlx::query_scalar!(r#"select pg_notify($1, '')::text as "told?""#, channel)
+        .fetch_one(connection)
+        .await?;
+    Ok(())
+}
+
 pub(crate) async fn migrate(url: &str) -> Result<(), EngineError> {
     let mut connection = PgConnection::connect(url).await?;
     MIGRATIONS.run(&mut connection).await?;

@@ -18,7 +18,10 @@ use tokio::{
     time,
 };
 
-use crate::{database, error::EngineError, settings::Settings, store::outbox};
+use crate::{database, error::EngineError, settings::Settings};
+
+/// Where hints are sent.
+pub const CHANNEL: &str = "onceover_outbox";
 
 /// At most ten a second and process: what commits in between is one hint.
 const BETWEEN: Duration = Duration::from_millis(100);
@@ -54,7 +57,7 @@ async fn send(settings: Settings, mut waiting: Receiver<()>) {
                 connection = Some(database::dedicated(&settings, "onceover hints").await?);
             }
             match &mut connection {
-                Some(connection) => outbox::notify(connection).await,
+                Some(connection) => database::notify(connection, CHANNEL).await,
                 None => Ok(()),
             }
         }
@@ -96,7 +99,7 @@ async fn listen(settings: &Settings, awake: &Notify) -> Result<(), EngineError> 
         .connect_with(options.application_name("onceover listener"))
         .await?;
     let mut listener = PgListener::connect_with(&own).await?;
-    listener.listen(outbox::CHANNEL).await?;
+    listener.listen(CHANNEL).await?;
     // What was written before the subscription stood is looked for once.
     awake.notify_one();
     // `None`: the connection was lost, and with it what was sent meanwhile.

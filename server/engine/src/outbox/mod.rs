@@ -14,6 +14,7 @@ mod relay;
 mod staff;
 mod webhook;
 
+pub use crate::hints::CHANNEL;
 pub use address::is_public;
 pub use envelope::Envelope;
 pub use publish::{PublishResult, Publisher};

@@ -13,9 +13,6 @@ use domain::{
     outbox::EventStatus,
 };
 
-/// Where hints are sent (D26).
-pub const CHANNEL: &str = "onceover_outbox";
-
 /// Adds one event. Call it last in a transaction, events sorted by aggregate, so that locks
 /// cannot cross.
 ///
@@ -48,17 +45,6 @@ pub async fn add(
     )
     .execute(db)
     .await?;
-    Ok(())
-}
-
-/// Sends the hint that there may be events; outside any business transaction.
-///
-/// # Errors
-/// The database's.
-pub async fn notify(db: &mut PgConnection) -> Result<(), EngineError> {
-    sqlx::query_scalar!(r#"select pg_notify($1, '')::text as "told?""#, CHANNEL)
-        .fetch_one(db)
-        .await?;
     Ok(())
 }
 

@@ -9,49 +9,8 @@ use tokio::sync::Semaphore;
 use super::{LEASE, LIMIT, receiver::Receiver, relay_to, rounds, standing, tell, to};
 use crate::fixture::Fixture;
 
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_publisher_that_lost_its_lease_cannot_mark_an_event_as_published() {
-    let fixture = Fixture::new().await;
-    let gate = Arc::new(Semaphore::new(0));
-    let held = Arc::clone(&gate);
-    let slow = Receiver::answering(move |_| {
-        let held = Arc::clone(&held);
-        Box::pin(async move {
-            let _open = held.acquire().await;
-            StatusCode::OK.into_response()
-        })
-    })
-    .await;
-    let refusing =
-        Receiver::answering(|_| Box::pin(async { StatusCode::BAD_REQUEST.into_response() })).await;
-    tell(&fixture, "a", "thing.happened").await;
-    let mut paused = relay_to(&fixture, vec![to(&slow.url)]).await;
-    paused.claim_some().await.unwrap();
-    eventually("the delivery is under way", LIMIT, async || slow.came().len() == 1).await;
-
-    fixture.db.advance_clock(LEASE).await;
-    assert_eq!(fixture.engine.release_lapsed_events().await.unwrap().handled, 1);
-    // A new owner, whose receiver does not take it: the event is pending again, attempt 1.
-    let mut owner = relay_to(&fixture, vec![to(&refusing.url)]).await;
-    rounds(&mut owner, &fixture).await;
-    gate.add_permits(1);
-    paused.drain().await;
-    assert_eq!(standing(&fixture, "published").await, 0, "the old fence wrote nothing");
-    assert_eq!(
-        fixture
-            .count("select count(*) from outbox where status = 'pending' and attempts = 1 and fence = 3")
-            .await,
-        1
-    );
-    assert_eq!(
-        fixture.count("select count(*) from outbox_attempts where outcome = 'published'").await,
-        0
-    );
-}
-
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_publisher_that_dies_in_mid_delivery_leaves_its_events_to_the_others() {
-    let fixture = Fixture::new().await;
+/// A receiver that answers 200 once its gate is opened.
+async fn gated() -> (Receiver, Arc<Semaphore>) {
     let gate = Arc::new(Semaphore::new(0));
     let held = Arc::clone(&gate);
     let receiver = Receiver::answering(move |_| {
@@ -62,6 +21,47 @@ async fn a_publisher_that_dies_in_mid_delivery_leaves_its_events_to_the_others()
         })
     })
     .await;
+    (receiver, gate)
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_publisher_that_lost_its_lease_cannot_mark_an_event_as_published() {
+    let fixture = Fixture::new().await;
+    let (slow, opens_slow) = gated().await;
+    let (other, opens_other) = gated().await;
+    tell(&fixture, "a", "thing.happened").await;
+    let mut paused = relay_to(&fixture, vec![to(&slow.url)]).await;
+    paused.claim_some().await.unwrap();
+    eventually("the delivery is under way", LIMIT, async || slow.came().len() == 1).await;
+
+    fixture.db.advance_clock(LEASE).await;
+    assert_eq!(fixture.engine.release_lapsed_events().await.unwrap().handled, 1);
+    let mut owner = relay_to(&fixture, vec![to(&other.url)]).await;
+    owner.claim_some().await.unwrap();
+    eventually("the new owner delivers", LIMIT, async || other.came().len() == 1).await;
+    opens_slow.add_permits(1);
+    paused.drain().await;
+    assert_eq!(
+        fixture
+            .count("select count(*) from outbox where status = 'publishing' and fence = 3")
+            .await,
+        1,
+        "the old fence wrote nothing: the new owner still has the word"
+    );
+    assert_eq!(
+        fixture.count("select count(*) from outbox_attempts where outcome = 'published'").await,
+        0
+    );
+    opens_other.add_permits(1);
+    owner.drain().await;
+    assert_eq!(standing(&fixture, "published").await, 1);
+    assert_eq!(slow.came()[0].text("id"), other.came()[0].text("id"), "one id at each delivery");
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_publisher_that_dies_in_mid_delivery_leaves_its_events_to_the_others() {
+    let fixture = Fixture::new().await;
+    let (receiver, gate) = gated().await;
     for n in 0..10 {
         tell(&fixture, &format!("a-{n}"), "thing.happened").await;
         tell(&fixture, &format!("a-{n}"), "thing.happened").await;

@@ -15,7 +15,7 @@ const LISTENERS: &str = "select count(*) from pg_stat_activity
 async fn a_commit_of_any_process_wakes_the_publishers_by_a_hint() {
     let fixture = Fixture::new().await;
     let mut heard = sqlx::postgres::PgListener::connect(&fixture.db.url()).await.unwrap();
-    heard.listen(engine::store::outbox::CHANNEL).await.unwrap();
+    heard.listen(engine::outbox::CHANNEL).await.unwrap();
     let (id, fence) = fixture.executing("k").await;
     fixture.finish(id, fence, FinishOutcome::Done, Some("ch_1")).await.unwrap();
     tokio::time::timeout(LIMIT, heard.recv()).await.unwrap().unwrap();
@@ -25,7 +25,7 @@ async fn a_commit_of_any_process_wakes_the_publishers_by_a_hint() {
 async fn a_hundred_commits_are_a_few_hints() {
     let fixture = Fixture::new().await;
     let mut heard = sqlx::postgres::PgListener::connect(&fixture.db.url()).await.unwrap();
-    heard.listen(engine::store::outbox::CHANNEL).await.unwrap();
+    heard.listen(engine::outbox::CHANNEL).await.unwrap();
     let begun = std::time::Instant::now();
     for n in 0..100 {
         fixture.reserve(&format!("k-{n}")).await;
