@@ -47,6 +47,16 @@ const TASKS: &[Task] = &[
         backlog: Some(|engine| Box::pin(async move { engine.backlog(Queue::Unknown).await })),
     },
     Task {
+        name: "advance workflows",
+        every: Duration::from_millis(500),
+        batch: |engine| Box::pin(async move { engine.advance_workflows().await }),
+    },
+    Task {
+        name: "block workflows without their version",
+        every: Duration::from_secs(60),
+        batch: |engine| Box::pin(async move { engine.block_unserved_workflows().await }),
+    },
+    Task {
         name: "expire old operations",
         every: Duration::from_secs(60),
         batch: |engine| Box::pin(async move { engine.expire_due().await }),

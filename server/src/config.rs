@@ -206,7 +206,9 @@ impl Config {
                 .map(|(name, secret)| (name.clone(), secret.expose().to_owned()))
                 .collect(),
             search_secret: search_secret.expose().as_bytes().to_vec(),
-            workflows: Vec::new(),
+            workflows: vec![
+                engine::workflows::campaign_agent().expect("a test builds every definition"),
+            ],
             worker_name: self.worker_name.clone(),
             limits: self.limits,
             destinations: self.destinations.clone(),

@@ -4,7 +4,7 @@ use std::fmt;
 
 use domain::idempotency::MAX_KEY_CHARS;
 
-use crate::workflows::Definition;
+use crate::{store::artifact::MAX_ARTIFACT_BYTES, workflows::Definition};
 
 /// Settings of one process.
 #[derive(Clone)]
@@ -52,6 +52,10 @@ pub struct Limits {
     pub api_body_bytes: usize,
     /// Bodies of `finish`, which carries a provider's answer, in bytes.
     pub finish_body_bytes: usize,
+    /// The most of one artifact, in bytes.
+    pub artifact_bytes: usize,
+    /// Bodies of `checkpoint`, which carries a step's artifacts, in bytes.
+    pub checkpoint_body_bytes: usize,
     /// The most rows of one page.
     pub page_rows: i64,
     /// The widest span of a list, and its default reach, in days.
@@ -74,6 +78,8 @@ impl Default for Limits {
             form_bytes: 64 * 1024,
             api_body_bytes: 1024 * 1024,
             finish_body_bytes: 8 * 1024 * 1024,
+            artifact_bytes: MAX_ARTIFACT_BYTES,
+            checkpoint_body_bytes: 11 * 1024 * 1024,
             page_rows: 200,
             list_days: 90,
             filter_chars: 2_000,

@@ -9,7 +9,7 @@ use domain::{
     json::MAX_DEPTH,
     listing::{MAX_FILTER_CHARS, MAX_PAGE, MAX_SPAN_DAYS},
 };
-use engine::Limits;
+use engine::{Limits, store::artifact::MAX_ARTIFACT_BYTES};
 
 use super::{ConfigError, source::Source};
 
@@ -54,6 +54,18 @@ pub(super) fn read(source: &mut Source) -> Result<Limits, ConfigError> {
         finish_body_bytes: source.between(
             "ONCEOVER_MAX_FINISH_BODY_BYTES",
             default.finish_body_bytes,
+            16 * KIB,
+            32 * MIB,
+        )?,
+        artifact_bytes: source.between(
+            "ONCEOVER_MAX_ARTIFACT_BYTES",
+            default.artifact_bytes,
+            KIB,
+            MAX_ARTIFACT_BYTES,
+        )?,
+        checkpoint_body_bytes: source.between(
+            "ONCEOVER_MAX_CHECKPOINT_BODY_BYTES",
+            default.checkpoint_body_bytes,
             16 * KIB,
             32 * MIB,
         )?,

@@ -49,6 +49,8 @@ pub const KEYS: &[Key] = &[
     key("ONCEOVER_LOG", Kind::Value),
     key("ONCEOVER_MAX_ANSWER_BYTES", Kind::Value),
     key("ONCEOVER_MAX_API_BODY_BYTES", Kind::Value),
+    key("ONCEOVER_MAX_ARTIFACT_BYTES", Kind::Value),
+    key("ONCEOVER_MAX_CHECKPOINT_BODY_BYTES", Kind::Value),
     key("ONCEOVER_MAX_FILTER_CHARS", Kind::Value),
     key("ONCEOVER_MAX_FINISH_BODY_BYTES", Kind::Value),
     key("ONCEOVER_MAX_FORM_BYTES", Kind::Value),

@@ -29,6 +29,9 @@ fn limit_for(path: &str, limits: &Limits) -> usize {
         Some(rest) if rest.starts_with("operations/") && rest.ends_with("/finish") => {
             limits.finish_body_bytes
         }
+        Some(rest) if rest.starts_with("workflows/") && rest.ends_with("/checkpoint") => {
+            limits.checkpoint_body_bytes
+        }
         Some(_) => limits.api_body_bytes,
         None => limits.form_bytes,
     }
@@ -84,11 +87,18 @@ mod tests {
     use super::*;
 
     #[test]
-    fn only_finish_may_be_large() {
-        let limits =
-            Limits { form_bytes: 1, api_body_bytes: 2, finish_body_bytes: 3, ..Limits::default() };
+    fn only_what_carries_answers_and_artifacts_may_be_large() {
+        let limits = Limits {
+            form_bytes: 1,
+            api_body_bytes: 2,
+            finish_body_bytes: 3,
+            checkpoint_body_bytes: 4,
+            ..Limits::default()
+        };
         for (path, limit) in [
             ("/api/v1/operations/0/finish", 3),
+            ("/api/v1/workflows/0/steps/a/checkpoint", 4),
+            ("/api/v1/workflows/0/steps/a/start", 2),
             ("/api/v1/operations", 2),
             ("/api/v1/webhooks/acme/finish", 2),
             ("/act/operations/confirm", 1),

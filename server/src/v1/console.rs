@@ -35,7 +35,7 @@ pub async fn list(
     Ok(Json(state.engine.list_operations(&by, &filter).await?))
 }
 
-fn bad_filter(field: &str, detail: &str) -> Refused {
+pub(super) fn bad_filter(field: &str, detail: &str) -> Refused {
     Refused::code(Code::FilterInvalid).field(field).detail(detail)
 }
 

@@ -11,6 +11,7 @@ mod members;
 mod openapi;
 mod operations;
 mod webhooks;
+mod workflows;
 
 use axum::{
     Router,
@@ -25,6 +26,7 @@ use crate::{refusal::Refused, router::AppState};
 
 /// The paths with their methods, below `/api/v1`.
 fn table() -> Vec<(String, &'static str, MethodRouter<AppState>)> {
+    let step = |call: &str| format!("/workflows/{{id}}/steps/{{step_key}}/{call}");
     let mut table = vec![
         ("/openapi.json".to_owned(), "GET", get(openapi::document)),
         ("/operations".to_owned(), "POST", post(operations::reserve)),
@@ -36,6 +38,15 @@ fn table() -> Vec<(String, &'static str, MethodRouter<AppState>)> {
         ("/operations/{id}/heartbeat".to_owned(), "POST", post(operations::heartbeat)),
         ("/operations/{id}/finish".to_owned(), "POST", post(operations::finish)),
         ("/receipts/{id}".to_owned(), "GET", get(console::receipt)),
+        ("/workflows".to_owned(), "POST", post(workflows::start)),
+        ("/workflows".to_owned(), "GET", get(workflows::list)),
+        ("/workflows/{id}".to_owned(), "GET", get(workflows::show)),
+        ("/workflows/{id}/timeline".to_owned(), "GET", get(workflows::timeline)),
+        ("/workflows/{id}/cancel".to_owned(), "POST", post(workflows::cancel)),
+        (step("start"), "POST", post(workflows::start_step)),
+        (step("resume"), "POST", post(workflows::resume_step)),
+        (step("checkpoint"), "POST", post(workflows::checkpoint)),
+        (step("artifacts/{name}"), "GET", get(workflows::artifact)),
     ];
     for verb in Verb::ALL {
         let act = move |state: State<AppState>,

@@ -36,7 +36,7 @@ pub(super) fn id(path: &str) -> Result<OperationId, Refused> {
 }
 
 /// The key of the header or of the body (D01).
-fn key(headers: &HeaderMap, in_body: Option<String>) -> Result<String, Refused> {
+pub(super) fn key(headers: &HeaderMap, in_body: Option<String>) -> Result<String, Refused> {
     let mut in_headers = headers.get_all(IDEMPOTENCY_KEY).iter();
     let in_header = match (in_headers.next(), in_headers.next()) {
         (None, _) => None,
@@ -158,9 +158,16 @@ pub async fn finish(
 }
 
 fn read_finish(mut fields: Fields<'_>) -> Result<Finish, Refused> {
+    let finish = read_finish_fields(&mut fields)?;
+    fields.finish()?;
+    Ok(finish)
+}
+
+/// The fields of a finish, among others.
+pub(super) fn read_finish_fields(fields: &mut Fields<'_>) -> Result<Finish, Refused> {
     let outcome = FinishOutcome::parse(&fields.required_text("outcome")?)
         .ok_or_else(|| choice("outcome", "done, rejected, not_done, ambiguous"))?;
-    let finish = Finish {
+    Ok(Finish {
         fence: fields.required("fence")?,
         outcome,
         external_reference: fields.text("external_reference")?,
@@ -168,9 +175,7 @@ fn read_finish(mut fields: Fields<'_>) -> Result<Finish, Refused> {
         currency: fields.text("currency")?,
         response: fields.object("response")?.map(read_response).transpose()?,
         events: fields.objects("events")?.into_iter().map(read_event).collect::<Result<_, _>>()?,
-    };
-    fields.finish()?;
-    Ok(finish)
+    })
 }
 
 /// The answer to replay: a text in `body`, any JSON there as its own bytes, or `body_base64`.

@@ -17,3 +17,4 @@ mod tenants;
 mod v1_answers;
 mod v1_console;
 mod v1_edges;
+mod v1_workflows;

@@ -172,6 +172,8 @@ async fn call(
 
 fn service_only(path: &str) -> bool {
     ["/start", "/heartbeat", "/finish", "/claim"].iter().any(|end| path.ends_with(end))
+        || path.starts_with("/workflows/")
+            && (path.contains("/steps/") || path.ends_with("/cancel"))
 }
 
 #[tokio::test]
@@ -200,7 +202,8 @@ async fn every_route_of_the_api_refuses_strangers_cookies_and_the_other_kind_of_
         let wrong = match (method, path.as_str()) {
             (_, "/openapi.json") | (_, "/webhooks/acme/payments") => continue,
             ("GET", path) if path == format!("/operations/{}", target.id) => continue,
-            ("POST", "/operations") => &staff,
+            ("GET", path) if path == format!("/workflows/{}", target.id) => continue,
+            ("POST", "/operations" | "/workflows") => &staff,
             (_, path) if service_only(path) => &staff,
             _ => &service,
         };

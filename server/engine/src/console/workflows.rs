@@ -3,7 +3,7 @@
 use domain::{
     access::Permission,
     ids::WorkflowId,
-    listing::{Cursor, DEFAULT_PAGE, MAX_FILTER_CHARS, MAX_PAGE, Page, WorkflowFilter},
+    listing::{Cursor, DEFAULT_PAGE, Page, WorkflowFilter},
     machine::Machine as _,
     problem::Code,
     view::{WorkflowDetail, WorkflowRow},
@@ -13,6 +13,7 @@ use super::list::id_range;
 use crate::{
     Engine, StaffCaller,
     error::EngineError,
+    settings::Limits,
     store::{
         artifact, lease, step,
         workflow::Address,
@@ -37,7 +38,7 @@ impl Engine {
         filter: &WorkflowFilter,
     ) -> Result<Page<WorkflowRow>, EngineError> {
         by.require(Permission::Read)?;
-        let mut narrowing = narrow(by, filter)?;
+        let mut narrowing = narrow(by, filter, &self.settings.limits)?;
         let q = filter.q.as_deref().map(str::trim).filter(|q| !q.is_empty()).map(str::to_owned);
         let (engine, tenant) = (self.clone(), by.tenant_id());
         Self::detached(async move {
@@ -123,21 +124,26 @@ impl Engine {
     }
 }
 
-fn narrow(by: &StaffCaller, filter: &WorkflowFilter) -> Result<Narrowing, EngineError> {
+fn narrow(
+    by: &StaffCaller,
+    filter: &WorkflowFilter,
+    limits: &Limits,
+) -> Result<Narrowing, EngineError> {
+    let (most_chars, most_rows) = (limits.filter_chars, limits.page_rows);
     let unfit =
         |field: &str, detail: String| EngineError::field(Code::FilterInvalid, field, detail);
     for (field, text) in [("q", &filter.q), ("kind", &filter.kind), ("cursor", &filter.cursor)] {
-        if text.as_ref().is_some_and(|text| text.chars().count() > MAX_FILTER_CHARS) {
-            let long = format!("{field} is longer than {MAX_FILTER_CHARS} characters");
+        if text.as_ref().is_some_and(|text| text.chars().count() > most_chars) {
+            let long = format!("{field} is longer than {most_chars} characters");
             return Err(unfit(field, long));
         }
         if text.as_ref().is_some_and(|text| text.contains('\0')) {
             return Err(unfit(field, format!("{field} holds U+0000")));
         }
     }
-    let limit = filter.limit.unwrap_or(DEFAULT_PAGE);
-    if !(1..=MAX_PAGE).contains(&limit) {
-        return Err(unfit("limit", format!("a page has 1 to {MAX_PAGE} rows")));
+    let limit = filter.limit.unwrap_or(DEFAULT_PAGE.min(most_rows));
+    if !(1..=most_rows).contains(&limit) {
+        return Err(unfit("limit", format!("a page has 1 to {most_rows} rows")));
     }
     let cursor = filter
         .cursor

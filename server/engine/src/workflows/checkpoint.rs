@@ -23,7 +23,7 @@ use crate::{
     },
     store::{
         Target,
-        artifact::{self, Artifact, MAX_ARTIFACT_BYTES},
+        artifact::{self, Artifact},
         lease, operation,
         step::{self, Step},
         workflow::Address,
@@ -146,7 +146,7 @@ impl Engine {
         finish: Finish,
         artifacts: Vec<Artifact>,
     ) -> Result<Finished, EngineError> {
-        check(&finish, &artifacts)?;
+        check(&finish, &artifacts, self.settings.limits.artifact_bytes)?;
         let (engine, by, key) = (self.clone(), by.clone(), step_key.to_owned());
         Self::detached(async move {
             let at = Address { tenant: by.tenant_id(), id };
@@ -252,7 +252,7 @@ async fn owned_step(
         .ok_or_else(|| EngineError::refused(Code::NotFound))
 }
 
-fn check(finish: &Finish, artifacts: &[Artifact]) -> Result<(), EngineError> {
+fn check(finish: &Finish, artifacts: &[Artifact], most: usize) -> Result<(), EngineError> {
     let unfit = |detail: &str| Err(EngineError::field(Code::Unprocessable, "artifacts", detail));
     if artifacts.len() > MAX_ARTIFACTS {
         return unfit("at most 100 artifacts");
@@ -277,8 +277,8 @@ fn check(finish: &Finish, artifacts: &[Artifact]) -> Result<(), EngineError> {
         if !(1..=255).contains(&kind.len()) || !kind.bytes().all(|b| (b' '..=b'~').contains(&b)) {
             return unfit("a content type has 1 to 255 visible ASCII characters");
         }
-        if artifact.body.len() > MAX_ARTIFACT_BYTES {
-            return unfit("an artifact has at most 10 MiB (10,485,760 bytes)");
+        if artifact.body.len() > most {
+            return unfit(&format!("an artifact has at most {most} bytes"));
         }
     }
     Ok(())

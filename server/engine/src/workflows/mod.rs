@@ -6,6 +6,7 @@
 //! together with the operation's. What is undone afterwards is `compensation`'s.
 
 mod advance;
+mod campaign;
 mod checkpoint;
 mod context;
 mod definition;
@@ -17,6 +18,7 @@ mod start;
 mod unwind;
 mod view;
 
+pub use campaign::{CAMPAIGN_AGENT, campaign_agent};
 pub use checkpoint::StepAdmission;
 pub use context::Context;
 pub use definition::{Builder, DecideFn, Definition, DefinitionError, InputFn, Step};

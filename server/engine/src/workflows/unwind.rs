@@ -17,6 +17,7 @@ use crate::{
     error::EngineError,
     operations::{Moves, kind_of},
     store::{
+        Target,
         kind::KindPolicy,
         operation::{self, Change, Operation},
         step::{self, Step},
@@ -58,7 +59,7 @@ pub(super) async fn unwind(
     db: &mut PgConnection,
     flow: &mut Workflow,
     steps: &mut [Step],
-    open: Open,
+    mut open: Open,
     why: Why<'_>,
     actor: &Actor,
 ) -> Result<(), EngineError> {
@@ -71,6 +72,18 @@ pub(super) async fn unwind(
         _ if why.cancelled => ("W9", WorkflowState::Cancelled),
         _ => ("W9", WorkflowState::Failed),
     };
+    // A turn may have started steps since `open` was locked. Taken against the order of locks: a
+    // worker that comes the other way costs one of the two a retry, and nothing else.
+    for step in steps.iter() {
+        let may_end = matches!(step.status, StepState::Running | StepState::WaitingRetry);
+        let Some(id) = step.operation_id.filter(|_| may_end) else { continue };
+        if open.iter().all(|(row, _)| row.target.id != id)
+            && let Some(row) = operation::lock(db, Target { tenant: flow.at.tenant, id }).await?
+        {
+            let kind = kind_of(db, &row).await?;
+            open.push((row, kind));
+        }
+    }
     for step in steps.iter_mut().filter(|step| step.status == StepState::Pending) {
         step::advance(db, step, "S9", StepState::Cancelled, actor, step::Change::default()).await?;
     }

@@ -1,5 +1,12 @@
 //! Workflows against a real database: an executor's every turn is one call, and a crash is a turn
 //! that was not taken.
 
+mod advance;
+mod branch;
+mod checkpoint;
+mod doubt;
+mod drift;
+mod four_ways;
 mod start;
 mod support;
+mod unwind;

@@ -1,0 +1,109 @@
+//! Versions: a workflow keeps the one it was started with; a process without it leaves it alone;
+//! one that says something else now is stopped, never guessed at (D32, D33, W5).
+
+use std::time::Duration;
+
+use engine::{FinishOutcome, workflows::Definition};
+use serde_json::json;
+
+use super::support::{Flow, all_done, effect, input, line, stage, with};
+
+/// The line in another version, which publishes without charging.
+fn second() -> Definition {
+    Definition::of("line", 2)
+        .step("mail", effect("campaign.send"))
+        .step("publish", effect("document.publish").after(&["mail"]))
+        .build()
+        .unwrap()
+}
+
+/// The same version, whose mail says something else now.
+fn drifted() -> Definition {
+    let mail =
+        engine::workflows::Step::operation("campaign.send", |_| Ok(json!({ "other": true })));
+    Definition::of("line", 1)
+        .step("mail", mail)
+        .step("charge", effect("invoice.charge").after(&["mail"]))
+        .step("publish", effect("document.publish").after(&["charge"]))
+        .build()
+        .unwrap()
+}
+
+async fn mailed(fixture: &crate::fixture::Fixture) -> Flow<'_> {
+    let flow = Flow::start(fixture, "line", "k", &input()).await;
+    flow.turn().await;
+    let work = flow.claim().await.remove(0);
+    flow.carry_out(&work, FinishOutcome::Done).await;
+    flow
+}
+
+#[tokio::test]
+async fn an_input_that_changed_behind_a_finished_step_blocks_and_starts_nothing() {
+    let fixture = stage(vec![line()]).await;
+    let mut flow = mailed(&fixture).await;
+    flow.engine = with(&fixture.db, vec![drifted()]).await;
+    flow.turn().await;
+    assert_eq!(flow.status().await, "blocked");
+    let cause = flow.view().await.cause.unwrap();
+    assert!(cause.starts_with("definition_drift") && cause.contains("mail"), "{cause}");
+    assert!(flow.claim().await.is_empty());
+    assert_eq!(flow.effects("mail"), 1);
+}
+
+#[tokio::test]
+async fn steps_that_changed_under_the_same_version_block() {
+    let other = Definition::of("line", 1)
+        .step("mail", effect("campaign.send"))
+        .step("publish", effect("document.publish").after(&["mail"]))
+        .build()
+        .unwrap();
+    let fixture = stage(vec![line()]).await;
+    let mut flow = mailed(&fixture).await;
+    flow.engine = with(&fixture.db, vec![other]).await;
+    flow.turn().await;
+    assert_eq!(flow.status().await, "blocked");
+}
+
+#[tokio::test]
+async fn a_deployment_between_two_steps_leaves_old_workflows_to_old_processes() {
+    let fixture = stage(vec![line()]).await;
+    let mut flow = mailed(&fixture).await;
+    let old = std::mem::replace(&mut flow.engine, with(&fixture.db, vec![second()]).await);
+    assert_eq!(flow.turn().await, 0, "not its version");
+    assert_eq!(flow.status().await, "running", "and never a reason to fail it");
+    // New ones run by the new version beside it.
+    let newer = flow.engine.start_workflow(&fixture.service, "line", "k2", b"{}").await.unwrap();
+    assert!(matches!(newer, engine::workflows::Begun::Fresh(_)));
+    let version = "select definition_version::bigint from workflows where key = 'k2'";
+    assert_eq!(fixture.count(version).await, 2);
+    flow.engine = old;
+    flow.drive(&all_done).await;
+    assert_eq!(flow.status().await, "completed");
+}
+
+#[tokio::test]
+async fn a_process_with_both_versions_carries_each_on_by_its_own() {
+    let fixture = stage(vec![line()]).await;
+    let mut flow = mailed(&fixture).await;
+    flow.engine = with(&fixture.db, vec![second(), line()]).await;
+    flow.drive(&all_done).await;
+    assert_eq!(flow.status().await, "completed");
+    assert_eq!(flow.effects("charge"), 1, "as the first version says");
+}
+
+#[tokio::test]
+async fn a_version_that_nobody_has_any_more_is_told_to_a_person() {
+    let fixture = stage(vec![line()]).await;
+    let mut flow = mailed(&fixture).await;
+    flow.engine = with(&fixture.db, vec![second()]).await;
+    assert_eq!(flow.engine.block_unserved_workflows().await.unwrap().handled, 0, "a deployment");
+    let stranger = with(&fixture.db, vec![]).await;
+    fixture.db.advance_clock(Duration::from_secs(16 * 60)).await;
+    assert_eq!(stranger.block_unserved_workflows().await.unwrap().handled, 0, "not its kind");
+    let both = with(&fixture.db, vec![line(), second()]).await;
+    assert_eq!(both.block_unserved_workflows().await.unwrap().handled, 0, "it has the version");
+    assert_eq!(flow.engine.block_unserved_workflows().await.unwrap().handled, 1);
+    assert_eq!(flow.status().await, "blocked");
+    assert!(flow.view().await.cause.unwrap().starts_with("version_missing"));
+    assert_eq!(flow.engine.block_unserved_workflows().await.unwrap().handled, 0);
+}
