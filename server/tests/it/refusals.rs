@@ -203,7 +203,7 @@ async fn every_route_of_the_api_refuses_strangers_cookies_and_the_other_kind_of_
             (_, "/openapi.json") | (_, "/webhooks/acme/payments") => continue,
             ("GET", path) if path == format!("/operations/{}", target.id) => continue,
             ("GET", path) if path == format!("/workflows/{}", target.id) => continue,
-            ("POST", "/operations" | "/workflows") => &staff,
+            ("POST", "/operations" | "/workflows" | "/inbox") => &staff,
             (_, path) if service_only(path) => &staff,
             _ => &service,
         };

@@ -8,5 +8,5 @@ mod doubt;
 mod drift;
 mod four_ways;
 mod start;
-mod support;
+pub mod support;
 mod unwind;
