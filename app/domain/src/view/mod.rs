@@ -15,6 +15,6 @@ pub use operation::{ActionOffer, BodyView, KindView, OperationDetail, OperationR
 pub use overview::{AttentionRow, Cause, Me, Overview, Queue};
 pub use receipt::{AlsoDecided, Receipt, ReceiptState, Refusal};
 pub use record::{
-    AuditView, ConflictView, EvidenceView, FieldChange, IncidentView, NoteView, TimelineItem,
+    AuditView, ConflictView, CorrectionView, EvidenceView, FieldChange, IncidentView, NoteView, TimelineItem,
 };
 pub use workflow::{ArtifactView, StepView, WorkflowDetail, WorkflowMove, WorkflowRow};

@@ -78,6 +78,23 @@ pub struct IncidentView {
     pub closed_at: Option<DateTime<Utc>>,
 }
 
+/// A wrong confirmation put right: the state stays, this says what is true.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct CorrectionView {
+    /// Whether it happened.
+    pub happened: bool,
+    /// The provider's reference, where it happened.
+    pub external_reference: Option<String>,
+    /// Why.
+    pub reason: String,
+    /// Who asked for it.
+    pub corrected_by: String,
+    /// Who approved it.
+    pub approved_by: String,
+    /// When.
+    pub at: DateTime<Utc>,
+}
+
 /// What a person wrote.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct NoteView {

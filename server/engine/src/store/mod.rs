@@ -8,6 +8,7 @@ pub mod audit;
 pub mod backlog;
 pub mod breaker;
 pub mod conflict;
+pub mod correction;
 pub mod detail;
 pub mod due;
 pub mod event;
