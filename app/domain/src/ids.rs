@@ -69,4 +69,6 @@ ids! {
     WorkflowId;
     /// An event waiting to be told.
     EventId;
+    /// A request for a second person.
+    ApprovalId;
 }

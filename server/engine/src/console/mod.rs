@@ -1,8 +1,11 @@
 //! What the console reads: lists, one operation with everything about it, and what needs a person.
 
+mod approvals;
 mod detail;
 mod elsewhere;
 mod list;
 mod overview;
 mod timeline;
 mod workflows;
+
+pub use approvals::ApprovalFilter;

@@ -3,6 +3,7 @@
 
 pub mod aggregate;
 pub mod answer;
+pub mod approval;
 pub mod artifact;
 pub mod audit;
 pub mod backlog;
@@ -26,6 +27,7 @@ pub mod row;
 pub mod session;
 pub mod staff;
 pub mod step;
+pub mod subject;
 pub mod task_status;
 pub mod tenant;
 pub mod term;
