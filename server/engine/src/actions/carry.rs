@@ -3,7 +3,7 @@
 
 use domain::{
     action::{TargetType, Verb},
-    ids::{OperationId, WorkflowId},
+    ids::{EventId, OperationId, WorkflowId},
     problem::Code,
     reconciliation::ProviderAnswer,
     view::ReceiptState,
@@ -14,6 +14,7 @@ use crate::{
     Engine,
     database::Tx,
     error::EngineError,
+    outbox,
     store::{incident, subject::Locked, workflow::Address},
     workflows,
 };
@@ -34,11 +35,12 @@ pub const fn wired(kind: TargetType, verb: Verb) -> bool {
     match kind {
         TargetType::Operation => !matches!(verb, Verb::Compensate),
         TargetType::Workflow
+        | TargetType::Outbox
         | TargetType::Incident
         | TargetType::Approval
         | TargetType::OperationKind
         | TargetType::Staff => true,
-        TargetType::Compensation | TargetType::Outbox | TargetType::Inbox => false,
+        TargetType::Compensation | TargetType::Inbox => false,
     }
 }
 
@@ -77,6 +79,7 @@ async fn record(
 ) -> Result<Effect, EngineError> {
     let (tenant, version, reason, actor) =
         (hand.tenant(), request.version, request.reason.as_str(), hand.actor());
+    let event = EventId::new(locked.id);
     let flow = Address { tenant, id: WorkflowId::new(locked.id) };
     match (kind, request.verb) {
         (TargetType::Incident, Verb::Close) => {
@@ -94,6 +97,12 @@ async fn record(
             let (registry, limits) = (&engine.workflows, &engine.settings.limits);
             workflows::resume_in(tx, registry, limits, flow, version, reason, &actor).await?;
         }
+        (TargetType::Outbox, Verb::Requeue) => {
+            outbox::requeue_in(tx, tenant, event, version, reason, &actor).await?;
+        }
+        (TargetType::Outbox, Verb::Skip) => {
+            outbox::skip_in(tx, tenant, event, version, reason, &actor).await?;
+        }
         _ => return Err(EngineError::refused(Code::NotFound)),
     }
     let after = Held::lock(tx, tenant, &request.target).await?.state();
@@ -110,6 +119,12 @@ const fn follows(kind: TargetType, verb: Verb) -> &'static str {
         }
         (TargetType::Workflow, _) => {
             "No further step begins. Each step that happened is undone by an operation of its own, which may fail."
+        }
+        (TargetType::Outbox, Verb::Requeue) => {
+            "The event is told again in its place; its attempts begin anew."
+        }
+        (TargetType::Outbox, _) => {
+            "The events behind it go on. Consumers are never told of this one."
         }
         _ => "It is done.",
     }
