@@ -307,6 +307,7 @@ mod tests {
             external_reference: None,
             reconcile_tries: 0,
             guessed: false,
+            corrected: None,
         }
     }
 
@@ -365,5 +366,15 @@ mod tests {
             ..facts(Status::FailedTerminal)
         });
         assert!(disputed.sentence.starts_with("Disputed"), "also long after");
+    }
+
+    #[test]
+    fn a_correction_says_what_was_confirmed_and_what_is_true() {
+        let corrected = Corrected { happened: true, by: "Olga", approved_by: "Ada" };
+        let facts = Facts { corrected: Some(corrected), ..facts(Status::FailedTerminal) };
+        assert_eq!(
+            verdict(&facts).sentence,
+            "Confirmed as: it did not happen; corrected to: it happened, by Olga, approved by Ada."
+        );
     }
 }

@@ -150,7 +150,10 @@ pub(super) async fn refute(
         }
         Some(ProviderAnswer::Rejected) => Some(("rejected", None, None)),
         Some(ProviderAnswer::Absent) => Some(("absent", None, None)),
-        Some(ProviderAnswer::NoLookup | ProviderAnswer::Unreachable) | None => None,
+        Some(
+            ProviderAnswer::NoLookup | ProviderAnswer::Unreachable | ProviderAnswer::SomethingElse,
+        )
+        | None => None,
     };
     if let Some((word, external_reference, amount)) = said {
         let new = NewEvidence {

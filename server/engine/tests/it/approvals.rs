@@ -1,6 +1,8 @@
 //! Four eyes (A5 to A7, T23, T24): what takes two people waits for the second, is carried out once,
 //! and nobody gets around it.
 
+#![allow(clippy::unwrap_used, reason = "a test ends at the first surprise")]
+
 use std::time::Duration;
 
 use domain::{
