@@ -33,7 +33,12 @@ create table approvals (
   own_version bigint generated always as (case when status = 'pending' then 1 else 2 end) stored,
   primary key (tenant_id, id),
   -- Never one's own, whatever the role (T23).
-  constraint approvals_by_another check (status not in ('approved', 'rejected') or decider_id <> requester_id),
+  constraint approvals_by_another
+    check (status not in ('approved', 'rejected') or (decider_id is not null and decider_id <> requester_id)),
+  constraint approvals_withdrawn_by_requester
+    check (status <> 'withdrawn' or (decider_id is not null and decider_id = requester_id)),
+  -- What was carried out has its receipt (A6).
+  constraint approvals_carried_out check (status <> 'approved' or receipt is not null),
   constraint approvals_settled check ((status = 'pending') = (decided_at is null)),
   constraint approvals_amount_with_currency check ((amount_minor is null) = (currency is null))
 );
@@ -67,7 +72,10 @@ begin
   values (new.tenant_id, 'approval', new.id,
     case new.status when 'pending' then 'A5' when 'approved' then 'A6' else 'A7' end,
     nullif(was, ''), new.status, case when was = '' then 1 else 2 end,
-    'staff', coalesce(new.decider, new.requester), null);
+    -- Nobody decides that a request has become stale or has expired.
+    case when new.status in ('stale', 'expired') then 'engine' else 'staff' end,
+    case when new.status in ('stale', 'expired') then 'engine' else coalesce(new.decider, new.requester) end,
+    null);
   return new;
 end
 $$;

@@ -130,7 +130,7 @@ impl RefusalView {
 
     /// A field that is missing or does not fit.
     #[must_use]
-    pub const fn field(field: Field) -> Self {
+    pub fn field(field: Field) -> Self {
         Self { field: Some(field), ..Self::new(Code::Unprocessable) }
     }
 }

@@ -93,6 +93,12 @@ const TASKS: &[Task] = &[
         batch: |engine| Box::pin(async move { engine.shrink_inbox().await }),
         backlog: None,
     },
+    Task {
+        name: "expire requests for approval",
+        every: Duration::from_secs(10),
+        batch: |engine| Box::pin(async move { engine.expire_approvals().await }),
+        backlog: None,
+    },
 ];
 
 /// How long the tasks' last batches and writes may take beyond the drain.

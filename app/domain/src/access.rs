@@ -77,6 +77,14 @@ pub enum Permission {
     Cancel,
     /// Correct a wrong confirmation.
     Correct,
+    /// Tell a dead event again.
+    Requeue,
+    /// Let the events behind a dead one go on without it.
+    Skip,
+    /// Run or drop a message that was not taken in.
+    Inbox,
+    /// Close incidents.
+    Incident,
     /// Write notes and take an operation.
     Note,
     /// Add evidence.
@@ -97,7 +105,7 @@ pub enum Permission {
 
 impl Permission {
     /// All rights.
-    pub const ALL: [Self; 16] = [
+    pub const ALL: [Self; 20] = [
         Self::Read,
         Self::Confirm,
         Self::Release,
@@ -106,6 +114,10 @@ impl Permission {
         Self::Retry,
         Self::Cancel,
         Self::Correct,
+        Self::Requeue,
+        Self::Skip,
+        Self::Inbox,
+        Self::Incident,
         Self::Note,
         Self::Evidence,
         Self::Approve,
@@ -128,6 +140,10 @@ impl Permission {
             Self::Retry => "retry failed operations",
             Self::Cancel => "cancel operations",
             Self::Correct => "correct confirmations",
+            Self::Requeue => "requeue dead events",
+            Self::Skip => "skip dead events",
+            Self::Inbox => "run or drop inbox messages",
+            Self::Incident => "close incidents",
             Self::Note => "write notes and take operations",
             Self::Evidence => "add evidence",
             Self::Approve => "approve requests",
@@ -159,6 +175,10 @@ pub const fn permits(role: Role, permission: Permission) -> bool {
         | P::Retry
         | P::Cancel
         | P::Correct
+        | P::Requeue
+        | P::Skip
+        | P::Inbox
+        | P::Incident
         | P::Note
         | P::Evidence => matches!(role, Role::Operator | Role::Approver),
         P::Approve | P::Reveal => matches!(role, Role::Approver),

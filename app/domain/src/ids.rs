@@ -71,4 +71,6 @@ ids! {
     EventId;
     /// A message from others, taken in once.
     MessageId;
+    /// A request for a second person.
+    ApprovalId;
 }

@@ -101,11 +101,11 @@ codes! {
     /// The provider may still be working on it.
     TooEarly = "too_early", 409, "It is too early to say that it did not happen: the call may still be under way at the provider.", "Nothing was decided. Try again after the instant shown.";
     /// A request for the same action waits.
-    ApprovalPending = "approval_pending", 409, "A request for this action waits for a second person.", "Nothing was done.";
+    ApprovalPending = "approval_pending", 409, "A request for this action waits for a second person.", "Nothing more was done. It is carried out once somebody else approves; whoever asked can withdraw it.";
     /// The role lacks the right.
     PermissionMissing = "permission_missing", 403, "Your role does not have this right.", "Nothing was done.";
     /// Four eyes.
-    SecondPersonRequired = "second_person_required", 403, "This decision needs a second person.", "Nothing was done. Requests for approval are not available yet, so this decision cannot be taken here today.";
+    SecondPersonRequired = "second_person_required", 403, "This decision needs a second person.", "Nothing was done. It takes somebody with the right to approve who did not ask for it, was not given that right by whoever asked, and held it before it was asked for.";
     /// A token's scope does not cover it.
     TokenScope = "token_scope", 403, "This token does not cover that call.", "Nothing was done.";
     /// No or no valid credentials.

@@ -61,6 +61,19 @@ pub struct Facts<'a> {
     pub reconcile_tries: i32,
     /// Whether *it did not happen* ever rested on a person's word or a kind's statement (O22, O34).
     pub guessed: bool,
+    /// What the latest correction says is true, and who put it right.
+    pub corrected: Option<Corrected<'a>>,
+}
+
+/// A wrong confirmation that two people put right.
+#[derive(Debug, Clone, Copy)]
+pub struct Corrected<'a> {
+    /// Whether it happened.
+    pub happened: bool,
+    /// Who asked for the correction.
+    pub by: &'a str,
+    /// Who approved it.
+    pub approved_by: &'a str,
 }
 
 /// A verdict: a sentence a person would say, and why.
@@ -82,6 +95,9 @@ pub fn verdict(facts: &Facts<'_>) -> Verdict {
 }
 
 fn judge(facts: &Facts<'_>) -> (Safety, String) {
+    if let Some(corrected) = facts.corrected {
+        return (Safety::Final, corrected_sentence(facts.status, corrected));
+    }
     if facts.open_incident && facts.status.is_final() {
         return (
             Safety::NeedsPerson,
@@ -120,6 +136,18 @@ fn judge(facts: &Facts<'_>) -> (Safety, String) {
         Status::Succeeded => (Safety::Final, ended_with(facts)),
         Status::Unknown => unknown(facts),
     }
+}
+
+/// The recorded state stays; what is true is what the correction says.
+fn corrected_sentence(status: Status, corrected: Corrected<'_>) -> String {
+    let word = |happened| if happened { "it happened" } else { "it did not happen" };
+    format!(
+        "Confirmed as: {}; corrected to: {}, by {}, approved by {}.",
+        word(status == Status::Succeeded),
+        word(corrected.happened),
+        corrected.by,
+        corrected.approved_by
+    )
 }
 
 fn reserved(facts: &Facts<'_>) -> (Safety, String) {
@@ -279,6 +307,7 @@ mod tests {
             external_reference: None,
             reconcile_tries: 0,
             guessed: false,
+            corrected: None,
         }
     }
 
@@ -337,5 +366,15 @@ mod tests {
             ..facts(Status::FailedTerminal)
         });
         assert!(disputed.sentence.starts_with("Disputed"), "also long after");
+    }
+
+    #[test]
+    fn a_correction_says_what_was_confirmed_and_what_is_true() {
+        let corrected = Corrected { happened: true, by: "Olga", approved_by: "Ada" };
+        let facts = Facts { corrected: Some(corrected), ..facts(Status::FailedTerminal) };
+        assert_eq!(
+            verdict(&facts).sentence,
+            "Confirmed as: it did not happen; corrected to: it happened, by Olga, approved by Ada."
+        );
     }
 }

@@ -3,7 +3,7 @@
 
 #![allow(clippy::too_many_arguments, reason = "one argument per field of the form")]
 
-use domain::ids::OperationId;
+use domain::ids::{ApprovalId, OperationId};
 #[cfg(feature = "ssr")]
 use domain::{action::Verb, problem::Code};
 #[cfg(feature = "ssr")]
@@ -22,6 +22,13 @@ pub enum ActionReply {
         /// Its receipt.
         receipt: OperationId,
         /// Whether the same decision had been taken already.
+        replayed: bool,
+    },
+    /// It waits for a second person; nothing else was done.
+    Asked {
+        /// The request.
+        approval: ApprovalId,
+        /// Whether the same person had asked for the same before.
         replayed: bool,
     },
     /// It was not.
@@ -43,6 +50,7 @@ pub async fn confirm(
     #[server(default)] reason: String,
     #[server(default)] evidence_kept: String,
     #[server(default)] evidence: String,
+    #[server(default)] r#override: String,
 ) -> Result<ActionReply, ConsoleError> {
     use super::{
         decision::{Posted, decide},
@@ -59,6 +67,7 @@ pub async fn confirm(
         reason,
         evidence: written(&evidence_kept, &evidence),
         force: String::new(),
+        overrides: r#override,
     };
     decide(Verb::Confirm, posted).await
 }

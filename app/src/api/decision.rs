@@ -9,7 +9,7 @@ use domain::{
     money::parse_currency,
     problem::Code,
 };
-use engine::ActionRequest;
+use engine::{ActionRequest, Decided};
 
 use super::{
     actions::ActionReply,
@@ -31,6 +31,7 @@ pub(super) struct Posted {
     pub(super) reason: String,
     pub(super) evidence: String,
     pub(super) force: String,
+    pub(super) overrides: String,
 }
 
 impl Posted {
@@ -49,10 +50,6 @@ impl Posted {
             ),
         };
         Ok(ActionRequest {
-            target,
-            verb,
-            version,
-            reason: self.reason.trim().to_owned(),
             // A word that is no outcome is no choice; the engine refuses that and records it.
             outcome: self.outcome.parse::<Outcome>().ok(),
             external_reference: some(&self.external_reference),
@@ -60,7 +57,9 @@ impl Posted {
             currency: currency.filter(|_| amount_minor.is_some()),
             amount_minor,
             evidence: some(&self.evidence),
-            force: matches!(self.force.as_str(), "true" | "on" | "1"),
+            force: yes(&self.force),
+            overrides: yes(&self.overrides),
+            ..ActionRequest::new(target, verb, version, self.reason.trim())
         })
     }
 
@@ -74,6 +73,10 @@ impl Posted {
             ..Kept::default()
         }
     }
+}
+
+fn yes(text: &str) -> bool {
+    matches!(text, "true" | "on" | "1")
 }
 
 fn some(text: &str) -> Option<String> {
@@ -91,9 +94,14 @@ pub(super) async fn decide(verb: Verb, posted: Posted) -> Result<ActionReply, Co
         return Err(refuse_unless_plain(ConsoleError::code_only(Code::NotFound)));
     };
     let refusal = match submit(target, verb, &posted).await {
-        Ok((receipt, replayed)) => {
+        Ok(Decided::Done(acted)) => {
+            let (receipt, replayed) = (acted.receipt.id, acted.replayed);
             go(&Target::receipt(receipt, replayed));
             return Ok(ActionReply::Done { receipt, replayed });
+        }
+        Ok(Decided::Asked { approval, replayed }) => {
+            go(&Target::asked(target));
+            return Ok(ActionReply::Asked { approval: approval.id, replayed });
         }
         Err(ConsoleError::Refused(refusal)) => refusal,
         Err(error @ ConsoleError::Unreachable) => return Err(refuse(error)),
@@ -108,16 +116,11 @@ pub(super) async fn decide(verb: Verb, posted: Posted) -> Result<ActionReply, Co
     Ok(ActionReply::Refused(refusal))
 }
 
-async fn submit(
-    target: OperationId,
-    verb: Verb,
-    posted: &Posted,
-) -> Result<(OperationId, bool), ConsoleError> {
+async fn submit(target: OperationId, verb: Verb, posted: &Posted) -> Result<Decided, ConsoleError> {
     let (engine, caller) = (engine()?, caller()?);
     let request = posted.request(target, verb).map_err(ConsoleError::Refused)?;
     let by = caller.clone();
-    let acted = carry_out(&caller, async move { engine.act(&by, request).await }).await?;
-    Ok((acted.receipt.id, acted.replayed))
+    carry_out(&caller, async move { engine.act(&by, request).await }).await
 }
 
 /// The refusal's own status, where no redirect has taken its place.

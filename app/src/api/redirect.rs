@@ -24,6 +24,11 @@ impl Target {
         Self(format!("/receipts/{id}{}", if replayed { "?replayed=1" } else { "" }))
     }
 
+    /// An operation's page, at the requests that wait for a second person.
+    pub(super) fn asked(id: OperationId) -> Self {
+        Self(format!("/operations/{id}#approvals"))
+    }
+
     /// The form of an action, explaining why it was refused.
     pub(super) fn form(id: OperationId, verb: Verb, refused: &RefusedForm) -> Self {
         Self(format!("/operations/{id}/{verb}?{}", refused.to_query()))
@@ -79,6 +84,7 @@ mod tests {
         let refused = RefusedForm { refusal: RefusalView::new(Code::Stale), kept };
         for target in [
             Target::receipt(id, true),
+            Target::asked(id),
             Target::form(id, Verb::Confirm, &refused),
             Target::notes(id, Some(&refused)),
             Target::missing(),

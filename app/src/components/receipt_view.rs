@@ -1,7 +1,7 @@
 //! A receipt: one decision, carried out once, with what it changed and what followed.
 
 use domain::{
-    action::{Outcome, Verb},
+    action::{Outcome, TargetType, Verb},
     operation::Status,
     view::{AlsoDecided, Receipt, ReceiptState},
 };
@@ -19,17 +19,22 @@ pub fn decided(receipt: &Receipt) -> String {
     match (receipt.verb, receipt.outcome) {
         (Verb::Confirm, Some(outcome)) => format!("Confirmed: {}", Outcome::label(outcome)),
         (Verb::Confirm, None) => "Confirmed".to_owned(),
-        (Verb::Release, _) => match receipt.after.status {
-            Status::Unknown => "Released: became unknown".to_owned(),
+        (Verb::Release, _) => match receipt.after.status.operation() {
+            Some(Status::Unknown) => "Released: became unknown".to_owned(),
             _ => "Released: can be claimed again".to_owned(),
         },
         (Verb::Reconcile, _) => "Reconciliation asked for".to_owned(),
-        (Verb::Retry, _) => "Another attempt granted".to_owned(),
-        (Verb::Cancel, _) => match receipt.before.status {
-            Status::FailedRetryable => "Given up".to_owned(),
-            _ => "Cancelled before the call began".to_owned(),
-        },
-        (Verb::Correct, _) => "Corrected".to_owned(),
+        (Verb::Retry, _) if receipt.target_type == TargetType::Operation => {
+            "Another attempt granted".to_owned()
+        }
+        (Verb::Cancel, _) if receipt.target_type == TargetType::Operation => {
+            match receipt.before.status.operation() {
+                Some(Status::FailedRetryable) => "Given up".to_owned(),
+                _ => "Cancelled before the call began".to_owned(),
+            }
+        }
+        (Verb::Correct, Some(outcome)) => format!("Corrected: {}", Outcome::label(outcome)),
+        (verb, _) => format!("Decided: {}", verb.as_str().replace('_', " ")),
     }
 }
 
@@ -40,7 +45,11 @@ pub fn ReceiptView(
     receipt: Receipt,
 ) -> impl IntoView {
     let title = decided(&receipt);
-    let operation = format!("/operations/{}", receipt.target);
+    // Pages of other records do not exist yet: their receipt names them.
+    let operation = (receipt.target_type == TargetType::Operation).then(|| {
+        let place = format!("/operations/{}", receipt.target);
+        view! { <a href=place>"Open the operation"</a> }
+    });
     view! {
         <article class="receipt">
             <header class="receipt-head">
@@ -59,7 +68,7 @@ pub fn ReceiptView(
             <footer class="receipt-foot">
                 <p>
                     "Sending the same decision again changes nothing and shows this receipt. "
-                    <a href=operation>"Open the operation"</a>
+                    {operation}
                 </p>
             </footer>
         </article>
@@ -69,10 +78,17 @@ pub fn ReceiptView(
 
 fn state(when: &'static str, state: &ReceiptState) -> impl IntoView + use<> {
     let person = if state.needs_manual { ", needs a person" } else { "" };
+    let badge = match state.status.operation() {
+        Some(status) => view! { <StateBadge status/> }.into_any(),
+        None => {
+            let word = state.status.as_str().replace('_', " ");
+            view! { <strong>{word}</strong> }.into_any()
+        }
+    };
     view! {
         <li>
             <span class="receipt-when">{when}</span>
-            <StateBadge status=state.status/>
+            {badge}
             <span class="receipt-version">{format!("version {}{person}", state.version)}</span>
         </li>
     }
@@ -80,9 +96,19 @@ fn state(when: &'static str, state: &ReceiptState) -> impl IntoView + use<> {
 
 fn facts(receipt: &Receipt) -> AnyView {
     let target = receipt.target_operation.clone();
+    let what = match receipt.target_type {
+        TargetType::Operation => "Operation",
+        _ => "Record",
+    };
+    let second = receipt.approved_by.as_ref().map(|second| {
+        let said = second.reason.as_ref().map(|said| format!(" \u{201c}{said}\u{201d}"));
+        let said = said.unwrap_or_default();
+        fact("Approved by", format!("{} ({}){said}", second.actor, second.actor_email))
+    });
     let facts: Vec<AnyView> = [
         Some(fact("Who", format!("{} ({})", receipt.actor, receipt.actor_email))),
-        Some(fact("Operation", target)),
+        second,
+        Some(fact(what, target)),
         Some(fact_key("Its key", receipt.target_key.clone())),
         receipt.amount.as_ref().map(|amount| fact("Amount", amount.to_string())),
         receipt.outcome.map(|outcome| fact("Outcome", outcome.label())),

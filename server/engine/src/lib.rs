@@ -29,9 +29,10 @@ pub mod workflows;
 
 use std::sync::Arc;
 
-pub use actions::{Acted, ActionRequest};
+pub use actions::{Acted, ActionRequest, Decided, Settling, wired};
 pub use actor::Actor;
 pub use caller::{Caller, ServiceCaller, StaffCaller};
+pub use console::ApprovalFilter;
 pub use error::EngineError;
 pub use inbox::{InboxSource, ReceiveMessage, Received, WebhookTaken};
 pub use operations::{

@@ -4,17 +4,18 @@ use axum::{
     Json,
     body::Bytes,
     extract::{Path, RawQuery, State},
-    http::{HeaderMap, HeaderValue},
+    http::{HeaderMap, HeaderValue, StatusCode, header},
     response::{IntoResponse, Response},
 };
 use chrono::{DateTime, Utc};
 use domain::{
-    action::{Outcome, Verb},
+    action::{Outcome, Subject, TargetType, Verb},
+    ids::OperationId,
     listing::{OperationFilter, Page, StatusFilter},
     problem::Code,
     view::{OperationDetail, OperationRow, Receipt},
 };
-use engine::ActionRequest;
+use engine::{ActionRequest, Decided};
 use serde_json::{Value, json};
 
 use super::{
@@ -74,7 +75,7 @@ fn filter(query: &str) -> Result<OperationFilter, Refused> {
     Ok(filter)
 }
 
-fn flag(name: &str, value: &str) -> Result<bool, Refused> {
+pub(super) fn flag(name: &str, value: &str) -> Result<bool, Refused> {
     value.parse().map_err(|_| bad_filter(name, "This filter is true or false."))
 }
 
@@ -114,9 +115,9 @@ pub async fn receipt(
     Ok(Json(state.engine.receipt(&by, id(&path)?).await?))
 }
 
-/// `POST /operations/{id}/actions/{verb}`; the router names the verbs.
+/// `POST /{records}/{id}/actions/{verb}`; the router names records and verbs.
 pub async fn act(
-    verb: Verb,
+    (kind, verb): (TargetType, Verb),
     State(state): State<AppState>,
     Staff(by): Staff,
     Path(path): Path<String>,
@@ -130,29 +131,41 @@ pub async fn act(
             unfit("outcome", "must be one of: happened, not_happened_retry, not_happened_stop")
         })?),
     };
+    let target = Subject::new(kind, id::<OperationId>(&path)?.to_string());
+    let version = fields.required("version")?;
+    // The engine asks for a reason, and records who left it out.
+    let reason = trimmed(fields.text("reason")?).unwrap_or_default();
     let request = ActionRequest {
-        target: id(&path)?,
-        verb,
-        version: fields.required("version")?,
-        // The engine asks for a reason, and records who left it out.
-        reason: trimmed(fields.text("reason")?).unwrap_or_default(),
         outcome,
         external_reference: trimmed(fields.text("external_reference")?),
         amount_minor: fields.optional("amount_minor")?,
         currency: trimmed(fields.text("currency")?),
         evidence: trimmed(fields.text("evidence")?),
         force: fields.optional("force")?.unwrap_or_default(),
+        overrides: fields.optional("override")?.unwrap_or_default(),
+        ..ActionRequest::new(target, verb, version, reason)
     };
     fields.finish()?;
-    let acted = state.engine.act(&by, request).await?;
-    let mut response = Json(&acted.receipt).into_response();
-    if acted.replayed {
-        response.headers_mut().insert(REPLAYED, HeaderValue::from_static("true"));
-    }
-    Ok(response)
+    Ok(decided(state.engine.act(&by, request).await?))
 }
 
-fn trimmed(text: Option<String>) -> Option<String> {
+/// 200 with the receipt, 202 with the request that waits for a second person.
+pub(super) fn decided(decided: Decided) -> Response {
+    let (mut response, replayed) = match decided {
+        Decided::Done(acted) => (Json(&acted.receipt).into_response(), acted.replayed),
+        Decided::Asked { approval, replayed } => {
+            let place = format!("/api/v1/approvals/{}", approval.id);
+            let head = [(header::LOCATION, place)];
+            ((StatusCode::ACCEPTED, head, Json(&approval)).into_response(), replayed)
+        }
+    };
+    if replayed {
+        response.headers_mut().insert(REPLAYED, HeaderValue::from_static("true"));
+    }
+    response
+}
+
+pub(super) fn trimmed(text: Option<String>) -> Option<String> {
     text.map(|text| text.trim().to_owned()).filter(|text| !text.is_empty())
 }
 

@@ -4,6 +4,7 @@
 //! `openapi.json`, and a test holds the two together.
 
 mod answers;
+mod approvals;
 pub(crate) mod auth;
 mod body;
 mod console;
@@ -21,7 +22,10 @@ use axum::{
     http::{HeaderMap, StatusCode},
     routing::{MethodRouter, get, post},
 };
-use domain::{action::Verb, problem::Code};
+use domain::{
+    action::{TargetType, Verb},
+    problem::Code,
+};
 
 use crate::{refusal::Refused, router::AppState};
 
@@ -51,19 +55,43 @@ fn table() -> Vec<(String, &'static str, MethodRouter<AppState>)> {
         (step("resume"), "POST", post(workflows::resume_step)),
         (step("checkpoint"), "POST", post(workflows::checkpoint)),
         (step("artifacts/{name}"), "GET", get(workflows::artifact)),
+        ("/approvals".to_owned(), "GET", get(approvals::list)),
+        ("/approvals/{id}".to_owned(), "GET", get(approvals::show)),
     ];
-    for verb in Verb::ALL {
-        let act = move |state: State<AppState>,
-                        staff,
-                        path: Path<String>,
-                        headers: HeaderMap,
-                        body: Bytes| {
-            console::act(verb, state, staff, path, headers, body)
+    for (kind, records) in ACTED_ON {
+        for verb in Verb::on(kind).iter().copied().filter(|verb| engine::wired(kind, *verb)) {
+            let act = move |state: State<AppState>,
+                            staff,
+                            path: Path<String>,
+                            headers: HeaderMap,
+                            body: Bytes| {
+                console::act((kind, verb), state, staff, path, headers, body)
+            };
+            table.push((format!("/{records}/{{id}}/actions/{verb}"), "POST", post(act)));
+        }
+    }
+    for verb in Verb::on(TargetType::Approval).iter().copied() {
+        let settle = move |state: State<AppState>,
+                           staff,
+                           path: Path<String>,
+                           headers: HeaderMap,
+                           body: Bytes| {
+            approvals::settle(verb, state, staff, path, headers, body)
         };
-        table.push((format!("/operations/{{id}}/actions/{verb}"), "POST", post(act)));
+        table.push((format!("/approvals/{{id}}/actions/{verb}"), "POST", post(settle)));
     }
     table
 }
+
+/// Records whose actions have a route, and the name of their collection.
+const ACTED_ON: [(TargetType, &str); 6] = [
+    (TargetType::Operation, "operations"),
+    (TargetType::Workflow, "workflows"),
+    (TargetType::Compensation, "compensations"),
+    (TargetType::Outbox, "outbox"),
+    (TargetType::Inbox, "inbox"),
+    (TargetType::Incident, "incidents"),
+];
 
 /// Every route of the API with its method, for the tests that must cover each of them.
 #[must_use]

@@ -3,7 +3,7 @@
 //! Each handler reads its fields, calls one engine command, and words the answer of the table in
 //! openapi.json; it decides nothing.
 
-use std::time::Duration;
+use std::{str::FromStr, time::Duration};
 
 use axum::{
     Json,
@@ -13,7 +13,7 @@ use axum::{
     response::{IntoResponse, Response},
 };
 use base64::{Engine as _, engine::general_purpose::STANDARD};
-use domain::{ids::OperationId, problem::Code};
+use domain::problem::Code;
 use engine::{Caller, Finish, FinishOutcome, Finished, NewEvent, Reserve, StoredAnswer};
 use serde::Serialize;
 use serde_json::{Value, json, value::RawValue};
@@ -31,7 +31,7 @@ const IDEMPOTENCY_KEY: HeaderName = HeaderName::from_static("idempotency-key");
 const MAX_WAIT: Duration = Duration::from_secs(2);
 
 /// The id in the path; anything that is none is a record that does not exist.
-pub(super) fn id(path: &str) -> Result<OperationId, Refused> {
+pub(super) fn id<T: FromStr>(path: &str) -> Result<T, Refused> {
     path.parse().map_err(|_| Refused::code(Code::NotFound))
 }
 

@@ -2,6 +2,7 @@
 
 #![allow(clippy::unwrap_used, reason = "a test ends at the first surprise")]
 
+mod approvals;
 mod clients;
 mod command_line;
 mod faults;

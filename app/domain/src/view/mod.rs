@@ -3,6 +3,7 @@
 //! Everything in these types reaches the browser, so no field carries what the reader may not
 //! see. Instants are the database's (D19); `as_of` says when they were read.
 
+mod approval;
 mod background;
 mod inbox;
 mod operation;
@@ -11,12 +12,14 @@ mod receipt;
 mod record;
 mod workflow;
 
+pub use approval::ApprovalView;
 pub use background::{BackgroundView, TaskView, WorkerView};
 pub use inbox::{MessageConflict, MessageDetail, MessageRow, MoveView, RelatedOperation};
 pub use operation::{ActionOffer, BodyView, KindView, OperationDetail, OperationRow, ResponseView};
 pub use overview::{AttentionRow, Cause, Me, Overview, Queue};
-pub use receipt::{AlsoDecided, Receipt, ReceiptState, Refusal};
+pub use receipt::{AlsoDecided, ApprovedBy, Receipt, ReceiptState, Refusal, StateWord};
 pub use record::{
-    AuditView, ConflictView, EvidenceView, FieldChange, IncidentView, NoteView, TimelineItem,
+    AuditView, ConflictView, CorrectionView, EvidenceView, FieldChange, IncidentView, NoteView,
+    TimelineItem,
 };
 pub use workflow::{ArtifactView, StepView, WorkflowDetail, WorkflowMove, WorkflowRow};

@@ -4,8 +4,8 @@ use chrono::{DateTime, Utc};
 use serde::{Deserialize, Serialize};
 
 use super::{
-    record::AuditView, record::ConflictView, record::EvidenceView, record::IncidentView,
-    record::NoteView, record::TimelineItem,
+    approval::ApprovalView, record::AuditView, record::ConflictView, record::CorrectionView,
+    record::EvidenceView, record::IncidentView, record::NoteView, record::TimelineItem,
 };
 use crate::{
     access::Permission, action::Verb, ids::OperationId, lease::LeaseView, money::Money,
@@ -101,6 +101,10 @@ pub struct OperationDetail {
     pub conflicts: Vec<ConflictView>,
     /// What arrived about it from elsewhere.
     pub evidence: Vec<EvidenceView>,
+    /// Wrong confirmations put right, the latest first.
+    pub corrections: Vec<CorrectionView>,
+    /// Requests about it that wait for a second person.
+    pub approvals: Vec<ApprovalView>,
     /// Problems that stay open until somebody closes them.
     pub incidents: Vec<IncidentView>,
     /// What people wrote.

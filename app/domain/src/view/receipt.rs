@@ -4,8 +4,12 @@ use chrono::{DateTime, Utc};
 use serde::{Deserialize, Serialize};
 
 use crate::{
-    access::Permission, action::Outcome, action::Verb, ids::OperationId, money::Money,
-    operation::Status, problem::Code,
+    access::Permission,
+    action::{Outcome, TargetType, Verb},
+    ids::{ApprovalId, OperationId},
+    money::Money,
+    operation::Status,
+    problem::Code,
 };
 
 /// A receipt: one decision, carried out once.
@@ -17,11 +21,14 @@ pub struct Receipt {
     pub action_key: String,
     /// What was done.
     pub verb: Verb,
-    /// To which operation.
-    pub target: OperationId,
-    /// The target's kind.
+    /// To which kind of record.
+    #[serde(default)]
+    pub target_type: TargetType,
+    /// To which record: its id; of an operation kind its name.
+    pub target: String,
+    /// The operation's kind, or what the record is called among its like.
     pub target_operation: String,
-    /// The target's key.
+    /// The operation's key, or the record's own.
     pub target_key: String,
     /// The outcome that was confirmed.
     pub outcome: Option<Outcome>,
@@ -39,6 +46,9 @@ pub struct Receipt {
     pub reason: String,
     /// Text or link given as evidence.
     pub evidence: Option<String>,
+    /// Who agreed, where it took two people (A6).
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub approved_by: Option<ApprovedBy>,
     /// State and version before.
     pub before: ReceiptState,
     /// State and version after.
@@ -49,11 +59,54 @@ pub struct Receipt {
     pub also_decided_by: Vec<AlsoDecided>,
 }
 
+/// The second person of a decision.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ApprovedBy {
+    /// The request.
+    pub approval: ApprovalId,
+    /// Who.
+    pub actor: String,
+    /// The person's email.
+    pub actor_email: String,
+    /// What they said to it.
+    pub reason: Option<String>,
+}
+
+/// The state of any record, by its word.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct StateWord(String);
+
+impl StateWord {
+    /// A word of one of the state machines.
+    pub fn new(word: impl Into<String>) -> Self {
+        Self(word.into())
+    }
+
+    /// The word.
+    #[must_use]
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+
+    /// The operation's state, where it is one.
+    #[must_use]
+    pub fn operation(&self) -> Option<Status> {
+        self.0.parse().ok()
+    }
+}
+
+impl From<Status> for StateWord {
+    fn from(status: Status) -> Self {
+        Self::new(status.as_str())
+    }
+}
+
 /// A state on a receipt.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ReceiptState {
     /// Where it stood.
-    pub status: Status,
+    pub status: StateWord,
     /// At which version.
     pub version: i64,
     /// Whether a person was needed.

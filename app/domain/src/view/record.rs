@@ -68,6 +68,8 @@ pub struct EvidenceView {
 pub struct IncidentView {
     /// Its id.
     pub id: IncidentId,
+    /// Its version; closing names it.
+    pub version: i64,
     /// Such as `double_effect_suspected`.
     pub cause: String,
     /// What is the matter, in a sentence.
@@ -76,6 +78,27 @@ pub struct IncidentView {
     pub opened_at: DateTime<Utc>,
     /// When a person closed it.
     pub closed_at: Option<DateTime<Utc>>,
+    /// Who.
+    pub closed_by: Option<String>,
+    /// Why.
+    pub reason: Option<String>,
+}
+
+/// A wrong confirmation put right: the state stays, this says what is true.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct CorrectionView {
+    /// Whether it happened.
+    pub happened: bool,
+    /// The provider's reference, where it happened.
+    pub external_reference: Option<String>,
+    /// Why.
+    pub reason: String,
+    /// Who asked for it.
+    pub corrected_by: String,
+    /// Who approved it.
+    pub approved_by: String,
+    /// When.
+    pub at: DateTime<Utc>,
 }
 
 /// What a person wrote.

@@ -11,6 +11,12 @@ use crate::{
     error::ConsoleError,
 };
 
+/// Whether a verb has a form of its own.
+#[must_use]
+pub const fn has_form(verb: Verb) -> bool {
+    matches!(verb, Verb::Confirm | Verb::Release | Verb::Reconcile | Verb::Retry | Verb::Cancel)
+}
+
 /// One action for each verb that has a form.
 #[derive(Clone, Copy)]
 pub struct Actions {
@@ -48,7 +54,7 @@ impl Actions {
             Verb::Reconcile => self.reconcile.version(),
             Verb::Retry => self.retry.version(),
             Verb::Cancel => self.cancel.version(),
-            Verb::Correct => return 0,
+            _ => return 0,
         };
         u64::try_from(version.get()).unwrap_or(u64::MAX)
     }
@@ -65,7 +71,7 @@ impl Actions {
             Verb::Reconcile => refusal(self.reconcile),
             Verb::Retry => refusal(self.retry),
             Verb::Cancel => refusal(self.cancel),
-            Verb::Correct => None,
+            _ => None,
         }
     }
 
@@ -78,7 +84,7 @@ impl Actions {
             Verb::Reconcile => self.reconcile.pending().get(),
             Verb::Retry => self.retry.pending().get(),
             Verb::Cancel => self.cancel.pending().get(),
-            Verb::Correct => false,
+            _ => false,
         }
     }
 }
@@ -88,7 +94,7 @@ where
     S: ServerFn<Output = ActionReply, Error = ConsoleError> + Clone + Send + Sync + 'static,
 {
     match action.value().get()? {
-        Ok(ActionReply::Done { .. }) => None,
+        Ok(ActionReply::Done { .. } | ActionReply::Asked { .. }) => None,
         Ok(ActionReply::Refused(refusal)) => Some(ConsoleError::Refused(refusal)),
         Err(error) => Some(error),
     }

@@ -8,7 +8,7 @@ use leptos_meta::Title;
 use leptos_router::hooks::{use_params_map, use_url};
 
 use super::{
-    actions::Actions,
+    actions::{Actions, has_form},
     form_body::{FormBody, Known},
 };
 use crate::{
@@ -36,7 +36,7 @@ pub fn FormPage() -> impl IntoView {
         params.with(|params| {
             let id = params.get("id")?.parse::<OperationId>().ok()?;
             let verb = params.get("verb")?.parse::<Verb>().ok()?;
-            (verb != Verb::Correct).then_some((id, verb))
+            has_form(verb).then_some((id, verb))
         })
     });
     let refused = Memo::new(move |_| url.with(|url| RefusedForm::from_query(url.search())));

@@ -213,6 +213,6 @@ fn form(
             <ActionForm action=actions.cancel attr:class="form" attr:aria-label="Cancel">{fields}</ActionForm>
         }
         .into_any(),
-        Verb::Confirm | Verb::Correct => ().into_any(),
+        _ => ().into_any(),
     }
 }

@@ -60,9 +60,10 @@ fn particulars(
     match refusal.code {
         Code::Unprocessable => refusal.field.map(field_link).into_any(),
         Code::Stale => changes(refusal.shown, detail),
-        Code::DecidedOtherwise => {
-            other.filter(|other| other.target == detail.row.id).map(other_decision).into_any()
-        }
+        Code::DecidedOtherwise => other
+            .filter(|other| other.target == detail.row.id.to_string())
+            .map(other_decision)
+            .into_any(),
         Code::PermissionMissing => {
             let missing = refusal.missing.unwrap_or(verb.permission());
             let holders: Vec<_> = missing.holders().iter().map(ToString::to_string).collect();

@@ -13,6 +13,7 @@ pub const fn title(verb: Verb, status: Status) -> &'static str {
         (Verb::Cancel, Status::FailedRetryable) => "Give it up",
         (Verb::Cancel, _) => "Cancel it",
         (Verb::Correct, _) => "Correct the outcome",
+        _ => "Decide",
     }
 }
 
@@ -56,6 +57,7 @@ pub const fn consequence(verb: Verb, status: Status) -> &'static str {
             "The call has not begun and will not. The key stays closed: the same request gets the stored failure."
         }
         (Verb::Correct, _) => "A correcting record is written; the operation keeps its state.",
+        _ => "Your decision stands on the record under your name.",
     }
 }
 
@@ -96,7 +98,10 @@ mod tests {
     use super::*;
 
     fn offers() -> Vec<ActionOffer> {
-        Verb::ALL.map(|verb| ActionOffer { verb, refusal: None, missing: None }).to_vec()
+        Verb::ALL
+            .iter()
+            .map(|verb| ActionOffer { verb: *verb, refusal: None, missing: None })
+            .collect()
     }
 
     #[test]

@@ -1,5 +1,5 @@
 //! Confirming an unknown outcome (O21 to O23): the provider is asked again first, an answer to the
-//! contrary stops the decision, and what moves money backwards needs a second person.
+//! contrary stops the decision unless two people override it, and so does money that did not move.
 
 use domain::{
     action::Outcome,
@@ -8,14 +8,16 @@ use domain::{
     reconciliation::ProviderAnswer,
 };
 
-use super::{ActionRequest, contradicted, not_before, refused_on};
+use super::{ActionRequest, contradicted, hand::Hand, not_before, request::unfit, weigh::Weighed};
 use crate::{
     Engine, StaffCaller,
     database::Tx,
     error::EngineError,
     operations::{differs, lock_with_kind},
     provider::Question,
-    store::{Target, answer, evidence, kind::KindPolicy, operation::Operation},
+    store::{
+        Target, answer, evidence, evidence::NewEvidence, kind::KindPolicy, operation::Operation,
+    },
 };
 
 impl Engine {
@@ -26,7 +28,8 @@ impl Engine {
         by: &StaffCaller,
         request: &ActionRequest,
     ) -> Result<Option<ProviderAnswer>, EngineError> {
-        let target = Target { tenant: by.tenant_id(), id: request.target };
+        let id = request.target.operation().ok_or_else(|| EngineError::refused(Code::NotFound))?;
+        let target = Target { tenant: by.tenant_id(), id };
         let mut tx = self.pools.begin_console(target.tenant).await?;
         let (row, kind) = lock_with_kind(&mut tx, target).await?;
         let payload = answer::payload(&mut tx, target).await?;
@@ -44,81 +47,128 @@ impl Engine {
     }
 }
 
-/// Which move a confirmation makes, if any.
-pub(super) async fn event(
+/// Which move a confirmation makes, and whether it takes a second person: what contradicts it does,
+/// and so do money that did not move and amounts from the kind's threshold on.
+pub(super) async fn weigh(
     tx: &mut Tx,
     row: &Operation,
     kind: &KindPolicy,
     request: &ActionRequest,
     says: Option<&ProviderAnswer>,
-) -> Result<Event, EngineError> {
+) -> Result<Weighed, EngineError> {
     let outcome = request.outcome.ok_or_else(|| EngineError::refused(Code::Unprocessable))?;
     if differs(row, request.amount().as_ref()) {
-        return Err(EngineError::field(
-            Code::Unprocessable,
+        return Err(unfit(
             "amount_minor",
             "the evidence names another amount or currency than the operation: that is not this effect, do not confirm it as such",
         ));
     }
-    match outcome {
-        Outcome::Happened => happened(tx, row, kind, request, says).await,
-        Outcome::NotHappenedRetry | Outcome::NotHappenedStop => {
-            if let Some(at) = not_before(row.last_sent_at(), kind).filter(|at| row.now < *at) {
-                return Err(EngineError::refused_with(Code::TooEarly, |refusal| {
-                    refusal.current = Some(row.state());
-                    refusal.retry_at = Some(at);
-                }));
-            }
-            if let Some(answer @ ProviderAnswer::Done { .. }) = says {
-                return Err(contradicted(row, &answer.sentence()));
-            }
-            if evidence::any_done(tx, row.target).await? {
-                return Err(contradicted(row, "Evidence on record says that it happened."));
-            }
-            if kind.money {
-                return Err(refused_on(Code::SecondPersonRequired, row));
-            }
-            Ok(if outcome == Outcome::NotHappenedRetry {
-                Event::ConfirmRetry
-            } else {
-                Event::ConfirmStop
-            })
-        }
+    if outcome != Outcome::Happened
+        && let Some(at) = not_before(row.last_sent_at(), kind).filter(|at| row.now < *at)
+    {
+        return Err(EngineError::refused_with(Code::TooEarly, |refusal| {
+            refusal.current = Some(row.state());
+            refusal.retry_at = Some(at);
+        }));
     }
+    let contradiction = contradiction(tx, row, kind, request, outcome, says).await?;
+    let second = match &contradiction {
+        Some(said) if !request.overrides => return Err(contradicted(row, said)),
+        Some(_) => Some("It overrides what the provider or the record says."),
+        None if outcome != Outcome::Happened && kind.money => {
+            Some("It says of money that it did not move.")
+        }
+        None if outcome == Outcome::Happened && kind.needs_second_person(row.amount.as_ref()) => {
+            Some("The amount is unknown, or from the kind's threshold on.")
+        }
+        None => None,
+    };
+    let event = match outcome {
+        Outcome::Happened => Event::ConfirmHappened,
+        Outcome::NotHappenedRetry => Event::ConfirmRetry,
+        Outcome::NotHappenedStop => Event::ConfirmStop,
+    };
+    let second = second.map(str::to_owned);
+    Ok(Weighed { event: Some(event), second, contradiction, changes: Vec::new() })
 }
 
-async fn happened(
+/// What says the contrary: the provider now, or unrefuted evidence on record.
+async fn contradiction(
     tx: &mut Tx,
     row: &Operation,
     kind: &KindPolicy,
     request: &ActionRequest,
+    outcome: Outcome,
     says: Option<&ProviderAnswer>,
-) -> Result<Event, EngineError> {
+) -> Result<Option<String>, EngineError> {
+    if let Some(answer) = says.filter(|answer| denies(row, kind, request, outcome, answer)) {
+        return Ok(Some(answer.sentence()));
+    }
+    let Some(known) = evidence::done_on_record(tx, row.target).await? else { return Ok(None) };
+    if outcome != Outcome::Happened {
+        return Ok(Some("Evidence on record says that it happened.".into()));
+    }
+    let other = known.external_reference.is_some()
+        && known.external_reference != request.external_reference;
+    Ok((other || differs(row, known.amount.as_ref()))
+        .then(|| "Evidence on record names another reference or amount.".into()))
+}
+
+/// Whether the provider's answer is a definite no to this outcome.
+fn denies(
+    row: &Operation,
+    kind: &KindPolicy,
+    request: &ActionRequest,
+    outcome: Outcome,
+    answer: &ProviderAnswer,
+) -> bool {
     let settled = not_before(row.last_sent_at(), kind).is_some_and(|at| row.now >= at);
-    match says {
-        Some(answer @ ProviderAnswer::Rejected) => {
-            return Err(contradicted(row, &answer.sentence()));
+    match (outcome, answer) {
+        (Outcome::Happened, ProviderAnswer::Rejected) => true,
+        (Outcome::Happened, ProviderAnswer::Absent) => kind.absent_is_proof && settled,
+        (Outcome::Happened, ProviderAnswer::Done { external_reference, amount }) => {
+            differs(row, amount.as_ref())
+                || Some(external_reference) != request.external_reference.as_ref()
         }
-        Some(answer @ ProviderAnswer::Absent) if kind.absent_is_proof && settled => {
-            return Err(contradicted(row, &answer.sentence()));
-        }
-        Some(answer @ ProviderAnswer::Done { external_reference, amount })
-            if differs(row, amount.as_ref())
-                || Some(external_reference) != request.external_reference.as_ref() =>
-        {
-            return Err(contradicted(row, &answer.sentence()));
-        }
-        _ => {}
+        (_, ProviderAnswer::Done { .. }) => true,
+        _ => false,
     }
-    if let Some(known) = evidence::done_on_record(tx, row.target).await? {
-        let other = known.external_reference.is_some()
-            && known.external_reference != request.external_reference;
-        if other || differs(row, known.amount.as_ref()) {
-            return Err(contradicted(row, "Evidence on record names another reference or amount."));
+}
+
+/// Puts the provider's contrary word on record and refutes the evidence that two people overrode, by
+/// their names.
+pub(super) async fn refute(
+    tx: &mut Tx,
+    hand: &Hand<'_>,
+    row: &Operation,
+    request: &ActionRequest,
+    says: Option<&ProviderAnswer>,
+) -> Result<(), EngineError> {
+    let said = match says {
+        Some(ProviderAnswer::Done { external_reference, amount }) => {
+            Some(("done", Some(external_reference.as_str()), amount.as_ref()))
         }
+        Some(ProviderAnswer::Rejected) => Some(("rejected", None, None)),
+        Some(ProviderAnswer::Absent) => Some(("absent", None, None)),
+        Some(
+            ProviderAnswer::NoLookup | ProviderAnswer::Unreachable | ProviderAnswer::SomethingElse,
+        )
+        | None => None,
+    };
+    if let Some((word, external_reference, amount)) = said {
+        let new = NewEvidence {
+            source: "lookup",
+            says: word,
+            external_reference,
+            amount,
+            fence: None,
+            provider_event: None,
+            text: Some("What the provider answered when two people overrode it."),
+            proves: false,
+        };
+        evidence::insert(tx, row.target, &hand.actor(), new).await?;
     }
-    if kind.needs_second_person(row.amount.as_ref()) {
-        return Err(refused_on(Code::SecondPersonRequired, row));
-    }
-    Ok(Event::ConfirmHappened)
+    let but = request.external_reference.as_deref();
+    evidence::refute_done(tx, row.target, but, &hand.names()).await?;
+    Ok(())
 }

@@ -1,6 +1,6 @@
 //! Notes and *taken by*: audited, and moving no version.
 
-use domain::{access::Permission, ids::OperationId, problem::Code};
+use domain::{access::Permission, action::Subject, ids::OperationId, problem::Code};
 use sha2::{Digest as _, Sha256};
 
 use super::entry;
@@ -29,7 +29,7 @@ impl Engine {
             (self.clone(), by.clone(), form_key.to_owned(), text.trim().to_owned());
         Self::detached(async move {
             let result = engine.add_note_unaudited(&by, id, &form_key, &text).await;
-            engine.audited(&by, "note", id, result).await
+            engine.audited(&by, "note", &id.into(), "", result).await
         })
         .await
     }
@@ -68,7 +68,7 @@ impl Engine {
         // note and must not be dropped.
         let form_key = format!("{form_key} {}", hex::encode(Sha256::digest(text.as_bytes())));
         if note::insert(&mut tx, target, by.staff_id(), by.name(), &form_key, text).await? {
-            audit::add(&mut tx, entry(by, "note", &id.to_string(), "")).await?;
+            audit::add(&mut tx, entry(by, "note", &Subject::from(id), "")).await?;
         }
         tx.commit().await?;
         Ok(())
@@ -88,7 +88,7 @@ impl Engine {
         Self::detached(async move {
             let action = if taken { "take" } else { "put_back" };
             let result = engine.take_unaudited(&by, id, taken, action).await;
-            engine.audited(&by, action, id, result).await
+            engine.audited(&by, action, &id.into(), "", result).await
         })
         .await
     }
@@ -112,22 +112,9 @@ impl Engine {
             note::put_back(&mut tx, target).await?
         };
         if moved {
-            audit::add(&mut tx, entry(by, action, &id.to_string(), "")).await?;
+            audit::add(&mut tx, entry(by, action, &Subject::from(id), "")).await?;
         }
         tx.commit().await?;
         Ok(())
-    }
-
-    async fn audited(
-        &self,
-        by: &StaffCaller,
-        action: &str,
-        id: OperationId,
-        result: Result<(), EngineError>,
-    ) -> Result<(), EngineError> {
-        if let Err(EngineError::Refused(refusal)) = &result {
-            self.record_refusal(by, action, id, refusal.code, "").await?;
-        }
-        result
     }
 }

@@ -3,16 +3,17 @@
 
 use domain::{
     access::Permission,
-    action::Verb,
+    action::{Subject, Verb},
     idempotency::{Fingerprint, HASH_VERSION},
-    ids::OperationId,
+    ids::{OperationId, TenantId},
     json::Json,
+    money::Money,
     operation::Status,
     problem::Code,
-    view::{Receipt, ReceiptState},
+    view::Receipt,
 };
 
-use super::{Acted, ActionRequest};
+use super::{Acted, ActionRequest, carry::Effect, hand::Hand, held::Held};
 use crate::{
     Engine, StaffCaller,
     database::Tx,
@@ -21,7 +22,7 @@ use crate::{
         Target, answer,
         answer::StoredAnswer,
         audit, lease,
-        operation::{self, NewOperation, Operation},
+        operation::{self, NewOperation},
     },
 };
 
@@ -43,7 +44,7 @@ impl Engine {
     }
 }
 
-async fn read(tx: &mut Tx, action: Target) -> Result<Receipt, EngineError> {
+pub(super) async fn read(tx: &mut Tx, action: Target) -> Result<Receipt, EngineError> {
     let body =
         answer::receipt(tx, action).await?.ok_or_else(|| EngineError::refused(Code::NotFound))?;
     let mut receipt: Receipt = serde_json::from_slice(&body)
@@ -53,7 +54,7 @@ async fn read(tx: &mut Tx, action: Target) -> Result<Receipt, EngineError> {
 }
 
 fn fingerprint(
-    by: &StaffCaller,
+    tenant: TenantId,
     request: &ActionRequest,
 ) -> Result<(Vec<u8>, Fingerprint), EngineError> {
     let decision = request.decision().to_string().into_bytes();
@@ -61,7 +62,7 @@ fn fingerprint(
         Json::parse(&decision).map_err(|error| EngineError::Unreadable(error.to_string()))?;
     let operation = request.verb.operation();
     let fingerprint =
-        Fingerprint::of(HASH_VERSION, &by.tenant_id().to_string(), &operation, None, None, &json)
+        Fingerprint::of(HASH_VERSION, &tenant.to_string(), &operation, None, None, &json)
             .ok_or_else(|| EngineError::Unreadable("own hash version".into()))?;
     Ok((decision, fingerprint))
 }
@@ -75,7 +76,7 @@ pub(super) async fn taken_before(
 ) -> Result<Option<Acted>, EngineError> {
     let tenant = by.tenant_id();
     let operation = request.verb.operation();
-    let key = request.verb.key(request.target, request.version);
+    let key = request.verb.key(&request.target, request.version);
     let Some(id) = operation::find_by_key(tx, tenant, &operation, &key).await? else {
         return Ok(None);
     };
@@ -83,7 +84,7 @@ pub(super) async fn taken_before(
     let Some(row) = operation::lock(tx, action).await? else {
         return Ok(None);
     };
-    let (_, fingerprint) = fingerprint(by, request)?;
+    let (_, fingerprint) = fingerprint(tenant, request)?;
     let stored = read(tx, action).await?;
     if fingerprint.hash != row.hash {
         return Err(EngineError::refused_with(Code::DecidedOtherwise, |refusal| {
@@ -93,7 +94,9 @@ pub(super) async fn taken_before(
             refusal.decided_at = Some(stored.at);
         }));
     }
-    if stored.actor_email != by.email() {
+    let decided = stored.actor_email == by.email()
+        || stored.approved_by.as_ref().is_some_and(|second| second.actor_email == by.email());
+    if !decided {
         audit::add_repeat(
             tx,
             action,
@@ -108,37 +111,61 @@ pub(super) async fn taken_before(
     Ok(Some(Acted { receipt, replayed: true }))
 }
 
+/// What a record is called on a receipt, taken before the decision changes it.
+pub(super) struct Named {
+    label: String,
+    key: String,
+    amount: Option<Money>,
+}
+
+impl Named {
+    /// Of a locked record.
+    pub(super) fn of(held: &Held) -> Self {
+        Self {
+            label: held.label().to_owned(),
+            key: held.key().to_owned(),
+            amount: held.amount().cloned(),
+        }
+    }
+
+    /// Of a request for a second person.
+    pub(super) fn request(verb: Verb, target: &Subject) -> Self {
+        Self { label: format!("{verb} of {}", target.kind), key: target.id.clone(), amount: None }
+    }
+}
+
 /// Records a decision that has just been carried out.
 pub(super) async fn write(
     tx: &mut Tx,
-    by: &StaffCaller,
+    hand: &Hand<'_>,
     request: &ActionRequest,
-    row: &Operation,
+    named: Named,
     id: OperationId,
-    (before, after): (ReceiptState, ReceiptState),
-    followed: Vec<String>,
+    effect: Effect,
 ) -> Result<Receipt, EngineError> {
-    let (decision, fingerprint) = fingerprint(by, request)?;
+    let (decision, fingerprint) = fingerprint(hand.tenant(), request)?;
     let verb: Verb = request.verb;
-    let key = verb.key(request.target, request.version);
+    let key = verb.key(&request.target, request.version);
     let receipt = Receipt {
         id,
         action_key: format!("{}:{key}", verb.operation()),
         verb,
-        target: request.target,
-        target_operation: row.operation.clone(),
-        target_key: row.key.clone(),
+        target_type: request.target.kind,
+        target: request.target.id.clone(),
+        target_operation: named.label,
+        target_key: named.key,
         outcome: request.outcome,
         external_reference: request.external_reference.clone(),
-        amount: row.amount.clone(),
-        actor: by.name().to_owned(),
-        actor_email: by.email().to_owned(),
+        amount: named.amount,
+        actor: hand.decides.name.clone(),
+        actor_email: hand.decides.email.clone(),
         at: lease::clock(tx).await?,
         reason: request.reason.clone(),
         evidence: request.evidence.clone(),
-        before,
-        after,
-        followed,
+        approved_by: hand.approved_by(),
+        before: effect.before,
+        after: effect.after,
+        followed: effect.followed,
         also_decided_by: Vec::new(),
     };
     let body =
@@ -149,7 +176,7 @@ pub(super) async fn write(
         tx,
         NewOperation {
             id: Some(id),
-            tenant: by.tenant_id(),
+            tenant: hand.tenant(),
             operation: &verb.operation(),
             key: &key,
             hash: &fingerprint.hash,
@@ -162,7 +189,7 @@ pub(super) async fn write(
             step_key: None,
             max_attempts: 0,
             answer: Some(&answer),
-            actor: &by.actor(),
+            actor: &hand.actor(),
         },
     )
     .await?;

@@ -1,35 +1,38 @@
 //! A decision as it comes from a form or the JSON API, and the checks that need no record.
 
 use domain::{
-    action::{MAX_REASON_CHARS, Outcome, Verb},
-    ids::OperationId,
+    access::Role,
+    action::{MAX_REASON_CHARS, Outcome, Subject, TargetType, Verb},
     money::{Money, parse_currency},
     problem::Code,
 };
+use serde::{Deserialize, Serialize};
+use uuid::Uuid;
 
-use crate::error::EngineError;
+use crate::{error::EngineError, store::kind::KindPolicy};
 
 /// The longest evidence, in characters; the page says the same.
 const MAX_EVIDENCE: usize = 4_000;
 /// The longest reference, in characters.
 const MAX_REFERENCE: usize = 512;
 
-/// A person's decision on one operation.
-#[derive(Clone, Debug)]
+/// A person's decision on one record. Serialised whole into a request for a second person, so that
+/// what is approved is what is carried out.
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct ActionRequest {
-    /// On which operation.
-    pub target: OperationId,
+    /// On which record.
+    pub target: Subject,
     /// What.
     pub verb: Verb,
     /// The version that the page showed.
     pub version: i64,
     /// Why; required.
     pub reason: String,
-    /// For a confirmation: what was found out.
+    /// For a confirmation or a correction: what was found out.
     pub outcome: Option<Outcome>,
     /// For *it happened*: the provider's reference.
     pub external_reference: Option<String>,
-    /// The amount in the evidence, in minor units.
+    /// The amount in the evidence, or to be given back, in minor units.
     pub amount_minor: Option<i64>,
     /// Its currency.
     pub currency: Option<String>,
@@ -37,9 +40,40 @@ pub struct ActionRequest {
     pub evidence: Option<String>,
     /// Release although the lease is live.
     pub force: bool,
+    /// Confirm against the word of the provider or of the record.
+    #[serde(rename = "override")]
+    pub overrides: bool,
+    /// For a kind: its new policy.
+    pub policy: Option<Box<KindPolicy>>,
+    /// For a person: the new role.
+    pub role: Option<Role>,
 }
 
 impl ActionRequest {
+    /// A decision with nothing but its reason.
+    pub fn new(
+        target: impl Into<Subject>,
+        verb: Verb,
+        version: i64,
+        reason: impl Into<String>,
+    ) -> Self {
+        Self {
+            target: target.into(),
+            verb,
+            version,
+            reason: reason.into(),
+            outcome: None,
+            external_reference: None,
+            amount_minor: None,
+            currency: None,
+            evidence: None,
+            force: false,
+            overrides: false,
+            policy: None,
+            role: None,
+        }
+    }
+
     /// The amount in the evidence.
     #[must_use]
     pub fn amount(&self) -> Option<Money> {
@@ -49,18 +83,31 @@ impl ActionRequest {
     /// The decision itself: what must be the same for two requests to be one decision. Reason and
     /// evidence are not part of it (D41).
     pub(super) fn decision(&self) -> serde_json::Value {
-        serde_json::json!({
+        let mut decision = serde_json::json!({
             "verb": self.verb,
             "outcome": self.outcome,
             "external_reference": self.external_reference,
             "amount_minor": self.amount_minor,
             "currency": self.currency,
-        })
+        });
+        if let Some(policy) = &self.policy {
+            decision["policy"] = serde_json::json!(policy);
+        }
+        if let Some(role) = self.role {
+            decision["role"] = serde_json::json!(role);
+        }
+        decision
     }
 
     /// The request with its texts trimmed, and what is missing named.
     pub(super) fn checked(&self) -> Result<Self, EngineError> {
         let mut request = self.clone();
+        if request.target.kind != TargetType::OperationKind {
+            // One record, one spelling: the key is made of it.
+            let id = Uuid::try_parse(&request.target.id)
+                .map_err(|_| EngineError::refused(Code::NotFound))?;
+            request.target.id = id.to_string();
+        }
         request.reason = request.reason.trim().to_owned();
         request.external_reference = trimmed(request.external_reference);
         request.evidence = trimmed(request.evidence);
@@ -80,34 +127,53 @@ impl ActionRequest {
         if request.amount_minor.is_some() != request.currency.is_some() {
             return Err(unfit("amount_minor", "an amount and its currency go together"));
         }
-        match (request.verb, request.outcome) {
-            (Verb::Confirm, None) => {
-                return Err(unfit(
-                    "outcome",
-                    "choose what you found out: it happened, or it did not",
-                ));
-            }
-            (Verb::Confirm, Some(Outcome::Happened)) if request.external_reference.is_none() => {
-                return Err(unfit(
-                    "external_reference",
-                    "name the provider's reference of the effect",
-                ));
-            }
-            (Verb::Confirm, Some(Outcome::NotHappenedRetry | Outcome::NotHappenedStop))
-                if request.external_reference.is_some() =>
-            {
-                return Err(unfit("external_reference", "what did not happen has no reference"));
-            }
-            (Verb::Confirm, _) => {}
-            // What other verbs do not use must not make two decisions out of one.
-            _ => {
-                request.outcome = None;
-                request.external_reference = None;
-                request.amount_minor = None;
-                request.currency = None;
-            }
+        request.force &= request.verb == Verb::Release;
+        request.overrides &= request.verb == Verb::Confirm;
+        // What a verb does not use must not make two decisions out of one.
+        if !matches!(request.verb, Verb::Confirm | Verb::Correct) {
+            request.outcome = None;
+            request.external_reference = None;
         }
+        if !matches!(request.verb, Verb::Confirm | Verb::Compensate) {
+            request.amount_minor = None;
+            request.currency = None;
+        }
+        if request.verb != Verb::PutKind {
+            request.policy = None;
+        }
+        if request.verb != Verb::Grant {
+            request.role = None;
+        }
+        request.check_terms()?;
         Ok(request)
+    }
+
+    /// What the verb cannot do without.
+    fn check_terms(&self) -> Result<(), EngineError> {
+        match (self.verb, self.outcome) {
+            (Verb::Confirm | Verb::Correct, None) => {
+                Err(unfit("outcome", "choose what you found out: it happened, or it did not"))
+            }
+            (Verb::Correct, Some(Outcome::NotHappenedRetry)) => Err(unfit(
+                "outcome",
+                "a correction says that it happened, or that it did not; it starts no attempt",
+            )),
+            (_, Some(Outcome::Happened)) if self.external_reference.is_none() => {
+                Err(unfit("external_reference", "name the provider's reference of the effect"))
+            }
+            (_, Some(Outcome::NotHappenedRetry | Outcome::NotHappenedStop))
+                if self.external_reference.is_some() =>
+            {
+                Err(unfit("external_reference", "what did not happen has no reference"))
+            }
+            (Verb::PutKind, _) => match &self.policy {
+                Some(policy) if policy.name == self.target.id => Ok(()),
+                Some(_) => Err(unfit("policy", "the policy names another kind")),
+                None => Err(unfit("policy", "the kind's new policy is missing")),
+            },
+            (Verb::Grant, _) if self.role.is_none() => Err(unfit("role", "the role is missing")),
+            _ => Ok(()),
+        }
     }
 }
 
@@ -115,8 +181,13 @@ fn trimmed(text: Option<String>) -> Option<String> {
     text.map(|text| text.trim().to_owned()).filter(|text| !text.is_empty())
 }
 
-fn unfit(field: &str, detail: &str) -> EngineError {
+pub(super) fn unfit(field: &str, detail: &str) -> EngineError {
     EngineError::field(Code::Unprocessable, field, detail)
+}
+
+/// Checks a reason that is no part of a decision.
+pub(super) fn check_reason(reason: &str) -> Result<(), EngineError> {
+    check_text("reason", Some(reason), MAX_REASON_CHARS)
 }
 
 fn check_text(field: &str, text: Option<&str>, max: usize) -> Result<(), EngineError> {

@@ -10,23 +10,25 @@ use domain::{
     operation::{Event, Status},
     problem::Code,
     reconciliation::ProviderAnswer,
-    verdict::{Facts, Verdict, verdict},
+    verdict::{Corrected, Facts, Verdict, verdict},
     view::{
-        ActionOffer, BodyView, ConflictView, FieldChange, OperationDetail, OperationRow,
-        ResponseView,
+        ActionOffer, ApprovalView, BodyView, ConflictView, CorrectionView, FieldChange,
+        OperationDetail, OperationRow, ResponseView,
     },
 };
 
 use super::timeline::timeline;
 use crate::{
     Engine, StaffCaller,
-    actions::not_before,
+    actions::{approval_view, not_before, who_may},
+    database::Tx,
     error::EngineError,
     operations::{bounded, masked},
     provider::Question,
     store::{
-        Target, answer, audit, conflict,
+        Target, answer, approval, audit, conflict,
         conflict::StoredConflict,
+        correction,
         detail::{self, Detail},
         event,
         event::Moved,
@@ -74,6 +76,8 @@ impl Engine {
             let done_on_record = evidence::any_done(&mut tx, target).await?;
             let stored = conflict::of(&mut tx, target).await?;
             let incidents = incident::of(&mut tx, target).await?;
+            let corrections = correction::of(&mut tx, target).await?;
+            let approvals = open_requests(&mut tx, &by, id).await?;
             let notes = note::of(&mut tx, target).await?;
             let moves = event::of(&mut tx, target, MAX_EVENTS).await?;
             let audit = audit::of(&mut tx, target).await?;
@@ -88,8 +92,8 @@ impl Engine {
                 .collect();
             Ok(OperationDetail {
                 as_of: now,
-                verdict: verdict_of(&row, &detail, &kind, &moves, done_on_record),
-                actions: offers(&by, &row, &kind),
+                verdict: verdict_of(&row, &detail, &kind, &moves, &corrections, done_on_record),
+                actions: offers(&by, &row, &detail, &kind, &approvals),
                 provider_key: id.to_string(),
                 reference_url: reference_url(&kind, row.external_reference.as_deref()),
                 kind: kind.view(),
@@ -115,6 +119,8 @@ impl Engine {
                 workflow_key: None,
                 conflicts,
                 evidence,
+                corrections,
+                approvals,
                 incidents,
                 notes,
                 audit,
@@ -170,6 +176,7 @@ fn verdict_of(
     detail: &Detail,
     kind: &KindPolicy,
     moves: &[Moved],
+    corrections: &[CorrectionView],
     done_on_record: bool,
 ) -> Verdict {
     verdict(&Facts {
@@ -192,27 +199,63 @@ fn verdict_of(
         guessed: moves
             .iter()
             .any(|moved| matches!(moved.event, Event::ConfirmRetry | Event::HarmlessRepeat)),
+        corrected: corrections.first().map(|latest| Corrected {
+            happened: latest.happened,
+            by: &latest.corrected_by,
+            approved_by: &latest.approved_by,
+        }),
     })
 }
 
+/// The requests about it that wait, with who may approve them.
+async fn open_requests(
+    tx: &mut Tx,
+    by: &StaffCaller,
+    id: OperationId,
+) -> Result<Vec<ApprovalView>, EngineError> {
+    let tenant = by.tenant_id();
+    let ids = approval::open_of(tx, tenant, &id.into()).await?;
+    let mut open = Vec::with_capacity(ids.len());
+    for stored in approval::rows(tx, tenant, &ids).await? {
+        let mut shown = approval_view(&stored, by.staff_id())?;
+        let may = who_may(tx, &stored, tenant).await?;
+        shown.may_approve = may.into_iter().map(|person| person.name).collect();
+        open.push(shown);
+    }
+    Ok(open)
+}
+
+/// Verbs that an operation's page offers.
+const OFFERED: [Verb; 6] =
+    [Verb::Confirm, Verb::Release, Verb::Reconcile, Verb::Retry, Verb::Cancel, Verb::Correct];
+
 /// Which actions the state knows, and whether the reader may take them.
-fn offers(by: &StaffCaller, row: &OperationRow, kind: &KindPolicy) -> Vec<ActionOffer> {
-    Verb::ALL
+fn offers(
+    by: &StaffCaller,
+    row: &OperationRow,
+    detail: &Detail,
+    kind: &KindPolicy,
+    approvals: &[ApprovalView],
+) -> Vec<ActionOffer> {
+    let by_person = matches!(detail.ended_by, Some(Event::ConfirmHappened | Event::ConfirmStop));
+    OFFERED
         .into_iter()
         .filter(|verb| verb.fits(row.status) && !row.tombstoned)
+        .filter(|verb| *verb != Verb::Correct || by_person)
         .map(|verb| {
             let missing = Some(verb.permission()).filter(|permission| !by.permits(*permission));
-            let refusal = if missing.is_some() {
-                Some(Code::PermissionMissing)
-            } else {
-                match verb {
-                    Verb::Correct => Some(Code::SecondPersonRequired),
-                    Verb::Confirm if kind.needs_second_person(row.amount.as_ref()) => {
-                        Some(Code::SecondPersonRequired)
-                    }
-                    Verb::Release if !releasable(row) => Some(Code::NotAllowedInState),
-                    _ => None,
+            let waits = approvals
+                .iter()
+                .any(|open| open.verb == verb && open.target_version == row.version);
+            let refusal = match verb {
+                _ if missing.is_some() => Some(Code::PermissionMissing),
+                _ if waits => Some(Code::ApprovalPending),
+                Verb::Correct => Some(Code::SecondPersonRequired),
+                Verb::Confirm if kind.needs_second_person(row.amount.as_ref()) => {
+                    Some(Code::SecondPersonRequired)
                 }
+                Verb::Release if !releasable(row) => Some(Code::NotAllowedInState),
+                _ => None,
             };
             ActionOffer { verb, refusal, missing }
         })

@@ -1,5 +1,6 @@
 //! What the console reads: lists, one operation with everything about it, and what needs a person.
 
+mod approvals;
 mod detail;
 mod elsewhere;
 mod inbox;
@@ -7,3 +8,5 @@ mod list;
 mod overview;
 mod timeline;
 mod workflows;
+
+pub use approvals::ApprovalFilter;

@@ -119,6 +119,7 @@ impl<'a> Moves<'a> {
             change.ask_by = Some("lookup");
         }
         let (was, brought) = (row.status, change.brought.take());
+        let needed_person = row.needs_manual;
         operation::advance(self.db, row, event, &self.actor, change).await?;
         if !matches!(
             event,
@@ -130,6 +131,11 @@ impl<'a> Moves<'a> {
             let payload = told_payload(row, event);
             let topic = format!("operation.{}", row.status);
             self.tell(row, row.target.id.to_string(), topic, payload);
+        }
+        // Those who are told that a person is needed subscribe to this alone.
+        if row.needs_manual && !needed_person {
+            let payload = told_payload(row, event);
+            self.tell(row, row.target.id.to_string(), "needs_manual".into(), payload);
         }
         let then = follow::step_of(self.db, row, was, event, &self.actor, brought.as_ref()).await?;
         if then == Then::GiveUp {

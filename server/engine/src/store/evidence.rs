@@ -103,6 +103,31 @@ pub async fn done_on_record(
     }))
 }
 
+/// Refutes every piece of evidence that says it happened, but what names the given reference; by two
+/// people's names. How many.
+///
+/// # Errors
+/// The database's.
+pub async fn refute_done(
+    db: &mut PgConnection,
+    target: Target,
+    but: Option<&str>,
+    by: &str,
+) -> Result<u64, EngineError> {
+    let done = sqlx::query!(
+        "update evidence set refuted_at = onceover_now(), refuted_by = $4
+         where tenant_id = $1 and operation_id = $2 and says = 'done' and refuted_at is null
+           and ($3::text is null or external_reference is distinct from $3)",
+        target.tenant.uuid(),
+        target.id.uuid(),
+        but,
+        by,
+    )
+    .execute(db)
+    .await?;
+    Ok(done.rows_affected())
+}
+
 /// An operation's evidence, oldest first.
 ///
 /// # Errors

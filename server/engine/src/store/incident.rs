@@ -70,6 +70,32 @@ pub async fn open(
     Ok(id.map(IncidentId::new))
 }
 
+/// Closes an incident at its version; `false` where it is closed or has another.
+///
+/// # Errors
+/// The database's.
+pub async fn close(
+    db: &mut PgConnection,
+    tenant: TenantId,
+    id: Uuid,
+    version: i64,
+    by: &str,
+    reason: &str,
+) -> Result<bool, EngineError> {
+    let done = sqlx::query!(
+        "update incidents set closed_at = onceover_now(), closed_by = $4, reason = $5, version = version + 1
+         where tenant_id = $1 and id = $2 and version = $3 and closed_at is null",
+        tenant.uuid(),
+        id,
+        version,
+        by,
+        reason,
+    )
+    .execute(db)
+    .await?;
+    Ok(done.rows_affected() == 1)
+}
+
 /// Whether any incident about an operation is open.
 ///
 /// # Errors
@@ -92,7 +118,7 @@ pub async fn any_open(db: &mut PgConnection, target: Target) -> Result<bool, Eng
 /// The database's.
 pub async fn of(db: &mut PgConnection, target: Target) -> Result<Vec<IncidentView>, EngineError> {
     let rows = sqlx::query!(
-        "select id, cause, summary, opened_at, closed_at from incidents
+        "select id, version, cause, summary, opened_at, closed_at, closed_by, reason from incidents
          where tenant_id = $1 and operation_id = $2 order by opened_at, id limit 100",
         target.tenant.uuid(),
         target.id.uuid(),
@@ -103,10 +129,13 @@ pub async fn of(db: &mut PgConnection, target: Target) -> Result<Vec<IncidentVie
         .into_iter()
         .map(|row| IncidentView {
             id: IncidentId::new(row.id),
+            version: row.version,
             cause: row.cause,
             summary: row.summary,
             opened_at: row.opened_at,
             closed_at: row.closed_at,
+            closed_by: row.closed_by,
+            reason: row.reason,
         })
         .collect())
 }

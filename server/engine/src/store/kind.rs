@@ -136,6 +136,34 @@ pub async fn find(
     Ok(kind)
 }
 
+/// Locks a kind until the transaction ends, with its version; the name itself is locked too, so
+/// that of two people who add one kind one is first.
+///
+/// # Errors
+/// The database's.
+pub async fn lock(
+    db: &mut PgConnection,
+    tenant: TenantId,
+    name: &str,
+) -> Result<Option<(KindPolicy, i64)>, EngineError> {
+    sqlx::query_scalar!(
+        r#"select 1 as "one!" from (select pg_advisory_xact_lock(hashtextextended($1::uuid::text || $2, 0))) locked"#,
+        tenant.uuid(),
+        name,
+    )
+    .fetch_one(&mut *db)
+    .await?;
+    let version = sqlx::query_scalar!(
+        "select version from operation_kinds where tenant_id = $1 and name = $2 for update",
+        tenant.uuid(),
+        name,
+    )
+    .fetch_optional(&mut *db)
+    .await?;
+    let Some(version) = version else { return Ok(None) };
+    Ok(find(db, tenant, name).await?.map(|policy| (policy, version)))
+}
+
 /// The names of a tenant's kinds.
 ///
 /// # Errors
@@ -198,7 +226,8 @@ pub async fn put(
             masked_pointers = excluded.masked_pointers, search_pointers = excluded.search_pointers,
             reference_url = excluded.reference_url, undo_kind = excluded.undo_kind,
             undo_reference_member = excluded.undo_reference_member, purge_after_ms = excluded.purge_after_ms,
-            publication = excluded.publication, approval_ttl_ms = excluded.approval_ttl_ms, updated_at = onceover_now()",
+            publication = excluded.publication, approval_ttl_ms = excluded.approval_ttl_ms, updated_at = onceover_now(),
+            version = operation_kinds.version + 1",
         tenant.uuid(),
         kind.name,
         kind.irreversible,

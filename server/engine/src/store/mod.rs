@@ -3,11 +3,13 @@
 
 pub mod aggregate;
 pub mod answer;
+pub mod approval;
 pub mod artifact;
 pub mod audit;
 pub mod backlog;
 pub mod breaker;
 pub mod conflict;
+pub mod correction;
 pub mod detail;
 pub mod due;
 pub mod event;
@@ -30,6 +32,7 @@ pub mod row;
 pub mod session;
 pub mod staff;
 pub mod step;
+pub mod subject;
 pub mod task_status;
 pub mod tenant;
 pub mod term;

@@ -91,8 +91,12 @@ impl Operation {
 
     /// State and version, as receipts and refusals show them.
     #[must_use]
-    pub const fn state(&self) -> ReceiptState {
-        ReceiptState { status: self.status, version: self.version, needs_manual: self.needs_manual }
+    pub fn state(&self) -> ReceiptState {
+        ReceiptState {
+            status: self.status.into(),
+            version: self.version,
+            needs_manual: self.needs_manual,
+        }
     }
 }
 

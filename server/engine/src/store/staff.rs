@@ -1,11 +1,14 @@
 //! People and their memberships.
 
+use chrono::{DateTime, Utc};
 use domain::{
     access::Role,
     ids::{StaffId, TenantId},
 };
 use sqlx::PgConnection;
+use uuid::Uuid;
 
+use super::word;
 use crate::error::EngineError;
 
 /// Who may sign in.
@@ -153,7 +156,8 @@ pub async fn add(
     Ok(StaffId::new(id))
 }
 
-/// Gives a person a role in a tenant. A right is as old as its last grant.
+/// Gives a person a role in a tenant. A right is as old as its last grant, and remembers who gave
+/// it: by id too, for a renamed account is the same person.
 ///
 /// # Errors
 /// The database's.
@@ -166,7 +170,8 @@ pub async fn grant(
     sqlx::query!(
         "insert into memberships (tenant_id, staff_id, role, granted_by) values ($1, $2, $3, 'command line')
          on conflict (tenant_id, staff_id) do update set
-           role = excluded.role, granted_by = excluded.granted_by, granted_at = onceover_now()
+           role = excluded.role, granted_by = excluded.granted_by, granted_by_id = null,
+           granted_at = onceover_now(), version = memberships.version + 1
            where memberships.role <> excluded.role",
         tenant.uuid(),
         staff.uuid(),
@@ -175,6 +180,156 @@ pub async fn grant(
     .execute(db)
     .await?;
     Ok(())
+}
+
+/// Changes a member's role, as a person of the tenant decided; call it under [`lock_member`].
+///
+/// # Errors
+/// The database's.
+pub async fn regrant(
+    db: &mut PgConnection,
+    tenant: TenantId,
+    staff: StaffId,
+    role: Role,
+    (granter, granter_email): (StaffId, &str),
+) -> Result<i64, EngineError> {
+    let version = sqlx::query_scalar!(
+        "update memberships set role = $3, granted_by = $4, granted_by_id = $5, granted_at = onceover_now(),
+           version = version + 1
+         where tenant_id = $1 and staff_id = $2 returning version",
+        tenant.uuid(),
+        staff.uuid(),
+        role.as_str(),
+        granter_email,
+        granter.uuid(),
+    )
+    .fetch_one(db)
+    .await?;
+    Ok(version)
+}
+
+/// A person's place in a tenant.
+#[derive(Clone, Debug)]
+pub struct Member {
+    /// Who.
+    pub id: StaffId,
+    /// By name.
+    pub name: String,
+    /// By email.
+    pub email: String,
+    /// As what.
+    pub role: Role,
+    /// Since when.
+    pub granted_at: DateTime<Utc>,
+    /// Who gave it; `None`: the command line.
+    pub granted_by_id: Option<StaffId>,
+    /// Grows with each grant.
+    pub version: i64,
+    /// Whether the account is closed.
+    pub disabled: bool,
+}
+
+struct MemberRow {
+    id: Uuid,
+    name: String,
+    email: String,
+    role: String,
+    granted_at: DateTime<Utc>,
+    granted_by_id: Option<Uuid>,
+    version: i64,
+    disabled: bool,
+}
+
+impl TryFrom<MemberRow> for Member {
+    type Error = EngineError;
+
+    fn try_from(row: MemberRow) -> Result<Self, EngineError> {
+        Ok(Self {
+            id: StaffId::new(row.id),
+            name: row.name,
+            email: row.email,
+            role: word(&row.role)?,
+            granted_at: row.granted_at,
+            granted_by_id: row.granted_by_id.map(StaffId::new),
+            version: row.version,
+            disabled: row.disabled,
+        })
+    }
+}
+
+/// A person's place in a tenant, as it is now.
+///
+/// # Errors
+/// The database's, or [`EngineError::Unreadable`].
+pub async fn member(
+    db: &mut PgConnection,
+    tenant: TenantId,
+    staff: StaffId,
+) -> Result<Option<Member>, EngineError> {
+    let row = sqlx::query_as!(
+        MemberRow,
+        r#"select s.id, s.name, s.email, m.role, m.granted_at, m.granted_by_id, m.version,
+             s.disabled_at is not null as "disabled!"
+           from memberships m join staff s on s.id = m.staff_id
+           where m.tenant_id = $1 and m.staff_id = $2"#,
+        tenant.uuid(),
+        staff.uuid(),
+    )
+    .fetch_optional(db)
+    .await?;
+    row.map(Member::try_from).transpose()
+}
+
+/// Locks a person's place in a tenant until the transaction ends, then reads it.
+///
+/// # Errors
+/// The database's, or [`EngineError::Unreadable`].
+pub async fn lock_member(
+    db: &mut PgConnection,
+    tenant: TenantId,
+    staff: StaffId,
+) -> Result<Option<Member>, EngineError> {
+    let locked = sqlx::query_scalar!(
+        "select version from memberships where tenant_id = $1 and staff_id = $2 for update",
+        tenant.uuid(),
+        staff.uuid(),
+    )
+    .fetch_optional(&mut *db)
+    .await?;
+    match locked {
+        Some(_) => member(db, tenant, staff).await,
+        None => Ok(None),
+    }
+}
+
+/// Who may approve what a person asked for at an instant: holders of the right in one of `roles`
+/// that are not that person, were not given it by that person, and held it before.
+///
+/// # Errors
+/// The database's, or [`EngineError::Unreadable`].
+pub async fn approvers(
+    db: &mut PgConnection,
+    tenant: TenantId,
+    roles: &[String],
+    requester: StaffId,
+    requested_at: DateTime<Utc>,
+) -> Result<Vec<Member>, EngineError> {
+    let rows = sqlx::query_as!(
+        MemberRow,
+        r#"select s.id, s.name, s.email, m.role, m.granted_at, m.granted_by_id, m.version,
+             s.disabled_at is not null as "disabled!"
+           from memberships m join staff s on s.id = m.staff_id
+           where m.tenant_id = $1 and m.role = any($2) and m.staff_id <> $3 and s.disabled_at is null
+             and m.granted_by_id is distinct from $3 and m.granted_at < $4
+           order by s.name, s.id limit 50"#,
+        tenant.uuid(),
+        roles,
+        requester.uuid(),
+        requested_at,
+    )
+    .fetch_all(db)
+    .await?;
+    rows.into_iter().map(Member::try_from).collect()
 }
 
 /// Disables a person and ends their sessions.

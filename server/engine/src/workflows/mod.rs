@@ -31,6 +31,5 @@ pub(crate) use view::shown;
 
 use context::Facts;
 
-#[allow(unused_imports, reason = "a person's decision comes through actions")]
 pub(crate) use staff::{cancel_in, compensate_in, resume_in};
 pub(crate) use start::{StartRequest, start_in};

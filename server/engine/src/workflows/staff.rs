@@ -48,7 +48,6 @@ pub(crate) type Changed = (FlowState, FlowState);
 ///
 /// # Errors
 /// Refused: `not_found`, `stale`, `not_allowed_in_state`.
-#[allow(dead_code, reason = "a person's decision comes through actions")]
 pub(crate) async fn cancel_in(
     db: &mut PgConnection,
     at: Address,
@@ -65,7 +64,6 @@ pub(crate) async fn cancel_in(
 ///
 /// # Errors
 /// Refused: `not_found`, `stale`, `not_allowed_in_state`.
-#[allow(dead_code, reason = "a person's decision comes through actions")]
 pub(crate) async fn compensate_in(
     db: &mut PgConnection,
     at: Address,
@@ -87,7 +85,6 @@ pub(crate) async fn compensate_in(
 ///
 /// # Errors
 /// Refused: `not_found`, `stale`, `not_allowed_in_state` with what still differs.
-#[allow(dead_code, reason = "a person's decision comes through actions")]
 pub(crate) async fn resume_in(
     db: &mut PgConnection,
     registry: &Registry,

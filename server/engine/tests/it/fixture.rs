@@ -2,10 +2,13 @@
 
 use std::time::Duration;
 
-use domain::{access::Role, action::Outcome, action::Verb, ids::OperationId, problem::Code};
+use domain::{
+    access::Role, action::Outcome, action::Verb, ids::OperationId, problem::Code,
+    view::ApprovalView,
+};
 use engine::{
-    ActionRequest, Admission, Caller, Engine, EngineError, Finish, FinishOutcome, Reserve,
-    ServiceCaller, Settings, StaffCaller,
+    Acted, ActionRequest, Admission, Caller, Decided, Engine, EngineError, Finish, FinishOutcome,
+    Reserve, ServiceCaller, Settings, StaffCaller,
     identity::{Admin, NewStaff},
     store::kind::KindPolicy,
 };
@@ -239,17 +242,24 @@ pub fn happened(target: OperationId, version: i64, reference: &str) -> ActionReq
 }
 
 pub fn action(target: OperationId, verb: Verb, version: i64) -> ActionRequest {
-    ActionRequest {
-        target,
-        verb,
-        version,
-        reason: "seen in the provider's dashboard".into(),
-        outcome: None,
-        external_reference: None,
-        amount_minor: None,
-        currency: None,
-        evidence: None,
-        force: false,
+    ActionRequest::new(target, verb, version, "seen in the provider's dashboard")
+}
+
+/// The decision that was carried out.
+#[track_caller]
+pub fn done(decided: Result<Decided, EngineError>) -> Acted {
+    match decided.unwrap() {
+        Decided::Done(acted) => *acted,
+        Decided::Asked { approval, .. } => panic!("it waits: {approval:?}"),
+    }
+}
+
+/// The request that waits for a second person.
+#[track_caller]
+pub fn asked(decided: Result<Decided, EngineError>) -> ApprovalView {
+    match decided.unwrap() {
+        Decided::Asked { approval, .. } => *approval,
+        Decided::Done(acted) => panic!("one person did it: {acted:?}"),
     }
 }
 

@@ -1,6 +1,6 @@
 //! The rules in `domain` and those in the database are one table: each machine's are compared whole.
 
-use domain::machine::Machine;
+use domain::{approval::ApprovalStatus, machine::Machine};
 
 use crate::fixture::Fixture;
 
@@ -29,4 +29,10 @@ async fn workflows_and_their_steps_move_by_the_same_table_here_and_in_the_databa
     let fixture = Fixture::new().await;
     same_rules::<domain::workflow::WorkflowState>(&fixture).await;
     same_rules::<domain::workflow::StepState>(&fixture).await;
+}
+
+#[tokio::test]
+async fn the_rules_of_a_request_for_approval_are_the_databases() {
+    let fixture = Fixture::new().await;
+    same_rules::<ApprovalStatus>(&fixture).await;
 }

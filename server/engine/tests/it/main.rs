@@ -7,6 +7,7 @@
 )]
 
 mod actions;
+mod approvals;
 mod evidence;
 mod expiry;
 mod fixture;

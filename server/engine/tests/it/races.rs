@@ -24,7 +24,7 @@ async fn of_staff_webhook_and_reconciler_one_settles_it() {
         reconciled.unwrap();
         match acted {
             Ok(acted) => {
-                assert!(!acted.replayed);
+                assert!(!acted.done().unwrap().replayed);
                 by_person += 1;
             }
             Err(error) => {

@@ -12,16 +12,10 @@ use super::scene::{Effect, PAST_LEASE, Scene};
 
 fn happened(target: domain::ids::OperationId, version: i64, reference: &str) -> ActionRequest {
     ActionRequest {
-        target,
-        verb: Verb::Confirm,
-        version,
-        reason: "the provider's own list shows it".into(),
         outcome: Some(Outcome::Happened),
         external_reference: Some(reference.into()),
-        amount_minor: None,
-        currency: None,
         evidence: Some("https://provider.example/list".into()),
-        force: false,
+        ..ActionRequest::new(target, Verb::Confirm, version, "the provider's own list shows it")
     }
 }
 
@@ -76,8 +70,11 @@ async fn killed_after_the_effect_with_no_lookup_a_person_confirms_once_and_it_ha
             .unwrap()
             .to_owned();
         let decision = happened(id, page.row.version, &reference);
-        let first = scene.engine.act(&scene.operator, decision.clone()).await.unwrap();
-        let again = scene.engine.act(&scene.operator, decision).await.unwrap();
+        let decide = async |decision| {
+            scene.engine.act(&scene.operator, decision).await.unwrap().done().unwrap()
+        };
+        let first = decide(decision.clone()).await;
+        let again = decide(decision).await;
         assert!(!first.replayed && again.replayed);
         assert_eq!(first.receipt, again.receipt, "resubmitted, the same receipt");
         assert_eq!(scene.status(id).await, "succeeded");

@@ -3,11 +3,11 @@
 use domain::{
     action::Verb,
     problem::Code,
-    view::{ActionOffer, OperationDetail},
+    view::{ActionOffer, ApprovalView, OperationDetail},
 };
 use leptos::prelude::*;
 
-use super::super::words;
+use super::super::{actions::has_form, words};
 use crate::{
     components::{
         amount::Amount,
@@ -28,12 +28,12 @@ pub fn Head<'a>(
     let row = &detail.row;
     let (main, rest) = words::arrange(&detail.actions, row.status, row.needs_manual);
     let main = main.map(|offer| main_action(detail, &offer));
-    let menu = (!rest.is_empty()).then(|| {
+    let menu = rest.iter().any(linked).then(|| {
         view! {
             <details class="menu">
                 <summary class="button">"Other actions"</summary>
                 <ul class="menu-list">
-                    {rest.iter().map(|offer| menu_item(detail, offer)).collect_view()}
+                    {rest.iter().filter(|offer| linked(offer)).map(|offer| menu_item(detail, offer)).collect_view()}
                 </ul>
             </details>
         }
@@ -66,6 +66,11 @@ pub fn Head<'a>(
 fn href(detail: &OperationDetail, offer: &ActionOffer) -> String {
     // The version that was read when the decision began: after Back it is still the one decided on.
     format!("/operations/{}/{}?version={}", detail.row.id, offer.verb, detail.row.version)
+}
+
+/// Whether the page has a form for it; what has none is left to the JSON API.
+fn linked(offer: &ActionOffer) -> bool {
+    has_form(offer.verb)
 }
 
 fn main_action(detail: &OperationDetail, offer: &ActionOffer) -> AnyView {
@@ -165,6 +170,20 @@ pub fn Banners<'a>(
             </Notice>
         }
     });
+    let waiting: Vec<_> = detail.approvals.iter().map(waits).collect();
+    let corrected = detail.corrections.first().map(|latest| {
+        let word = if latest.happened { "it happened" } else { "it did not happen" };
+        let title = format!(
+            "Corrected to: {word}, by {}, approved by {}.",
+            latest.corrected_by, latest.approved_by
+        );
+        let reason = latest.reason.clone();
+        view! {
+            <Notice tone=Tone::Caution title>
+                <p>{reason}</p>
+            </Notice>
+        }
+    });
     let tombstone = detail.tombstoned_at.map(|at| {
         let title = format!("Its contents expired on {}; the key stays closed.", text::instant(at));
         view! { <Notice tone=Tone::Neutral title/> }
@@ -172,8 +191,48 @@ pub fn Banners<'a>(
     let taken = row.taken_by.clone().map(|who| {
         view! { <Notice tone=Tone::Neutral title=format!("{who} is looking at it.")/> }
     });
-    if conflict.is_none() && incident.is_none() && tombstone.is_none() && taken.is_none() {
+    let nothing = waiting.is_empty()
+        && corrected.is_none()
+        && conflict.is_none()
+        && incident.is_none()
+        && tombstone.is_none()
+        && taken.is_none();
+    if nothing {
         return ().into_any();
     }
-    view! { <div class="banners">{incident} {conflict} {tombstone} {taken}</div> }.into_any()
+    view! {
+        <div class="banners">
+            {waiting} {corrected} {incident} {conflict} {tombstone} {taken}
+        </div>
+    }
+    .into_any()
+}
+
+/// A request for a second person: what was asked, why it takes two, and who may approve it.
+fn waits(asked: &ApprovalView) -> AnyView {
+    let what = match asked.outcome {
+        Some(outcome) => format!("{}: {}", asked.verb, outcome.label()),
+        None => asked.verb.to_string(),
+    };
+    let title = format!("Waits for a second person: {what}.");
+    let may = if asked.may_approve.is_empty() {
+        "Nobody in this tenant may approve it now.".to_owned()
+    } else {
+        format!("Who may approve it: {}.", asked.may_approve.join(", "))
+    };
+    let (why, expires_at, id) = (asked.why.clone(), asked.expires_at, asked.id.to_string());
+    let who = format!("{} asked for it: \u{201c}{}\u{201d}", asked.requester, asked.reason);
+    view! {
+        <div id="approvals">
+            <Notice tone=Tone::Caution title code=Code::ApprovalPending>
+                <p>{who}</p>
+                <p>{why} " Nothing has been done yet. " {may}</p>
+                <p>
+                    "It expires " <Timestamp at=expires_at/> ". Request "
+                    <Key text=id whole=true/>
+                </p>
+            </Notice>
+        </div>
+    }
+    .into_any()
 }

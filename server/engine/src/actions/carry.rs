@@ -1,0 +1,131 @@
+//! Carrying a weighed decision out, whatever record it is about. To wire a machine's verb, name it
+//! here: its own function locks, checks and moves the record inside this transaction.
+
+use domain::{
+    action::{TargetType, Verb},
+    ids::{EventId, OperationId, WorkflowId},
+    problem::Code,
+    reconciliation::ProviderAnswer,
+    view::ReceiptState,
+};
+
+use super::{ActionRequest, hand::Hand, held::Held, kind, member, operation, weigh::Weighed};
+use crate::{
+    Engine,
+    database::Tx,
+    error::EngineError,
+    outbox,
+    store::{incident, subject::Locked, workflow::Address},
+    workflows,
+};
+
+/// What a decision did.
+pub(super) struct Effect {
+    /// State and version before.
+    pub(super) before: ReceiptState,
+    /// State and version after.
+    pub(super) after: ReceiptState,
+    /// What follows, in words that claim nothing which is not committed with it.
+    pub(super) followed: Vec<String>,
+}
+
+/// Whether a verb is carried out on a kind of record: the list that routes are made from.
+#[must_use]
+pub const fn wired(kind: TargetType, verb: Verb) -> bool {
+    match kind {
+        TargetType::Operation => !matches!(verb, Verb::Compensate),
+        TargetType::Workflow
+        | TargetType::Outbox
+        | TargetType::Incident
+        | TargetType::Approval
+        | TargetType::OperationKind
+        | TargetType::Staff => true,
+        TargetType::Compensation | TargetType::Inbox => false,
+    }
+}
+
+/// Carries it out; `id` is the receipt's.
+pub(super) async fn out(
+    engine: &Engine,
+    tx: &mut Tx,
+    hand: &Hand<'_>,
+    request: &ActionRequest,
+    held: &mut Held,
+    weighed: &Weighed,
+    says: Option<&ProviderAnswer>,
+    id: OperationId,
+) -> Result<Effect, EngineError> {
+    match held {
+        Held::Operation(held) => {
+            let (row, kind) = &mut **held;
+            operation::carry_out(tx, hand, request, (row, kind), weighed, says, id).await
+        }
+        Held::Record(kind, locked) => record(engine, tx, hand, request, *kind, locked).await,
+        Held::Kind(..) => kind::put(tx, hand, held, request).await,
+        Held::Member(member) => {
+            let member = member.clone();
+            member::grant(tx, hand, held, &member, request).await
+        }
+    }
+}
+
+async fn record(
+    engine: &Engine,
+    tx: &mut Tx,
+    hand: &Hand<'_>,
+    request: &ActionRequest,
+    kind: TargetType,
+    locked: &Locked,
+) -> Result<Effect, EngineError> {
+    let (tenant, version, reason, actor) =
+        (hand.tenant(), request.version, request.reason.as_str(), hand.actor());
+    let event = EventId::new(locked.id);
+    let flow = Address { tenant, id: WorkflowId::new(locked.id) };
+    match (kind, request.verb) {
+        (TargetType::Incident, Verb::Close) => {
+            if !incident::close(tx, tenant, locked.id, version, &actor.name, reason).await? {
+                return Err(EngineError::refused(Code::Stale));
+            }
+        }
+        (TargetType::Workflow, Verb::Cancel) => {
+            workflows::cancel_in(tx, flow, version, reason, &actor).await?;
+        }
+        (TargetType::Workflow, Verb::Compensate) => {
+            workflows::compensate_in(tx, flow, version, reason, &actor).await?;
+        }
+        (TargetType::Workflow, Verb::Resume) => {
+            let (registry, limits) = (&engine.workflows, &engine.settings.limits);
+            workflows::resume_in(tx, registry, limits, flow, version, reason, &actor).await?;
+        }
+        (TargetType::Outbox, Verb::Requeue) => {
+            outbox::requeue_in(tx, tenant, event, version, reason, &actor).await?;
+        }
+        (TargetType::Outbox, Verb::Skip) => {
+            outbox::skip_in(tx, tenant, event, version, reason, &actor).await?;
+        }
+        _ => return Err(EngineError::refused(Code::NotFound)),
+    }
+    let after = Held::lock(tx, tenant, &request.target).await?.state();
+    let followed = vec![follows(kind, request.verb).to_owned()];
+    Ok(Effect { before: locked.state.clone(), after, followed })
+}
+
+/// What follows, in words that claim nothing which has not been committed.
+const fn follows(kind: TargetType, verb: Verb) -> &'static str {
+    match (kind, verb) {
+        (TargetType::Incident, _) => "The incident is closed. What it was about keeps its state.",
+        (TargetType::Workflow, Verb::Resume) => {
+            "It goes on at its first unfinished step; what is finished is not done again."
+        }
+        (TargetType::Workflow, _) => {
+            "No further step begins. Each step that happened is undone by an operation of its own, which may fail."
+        }
+        (TargetType::Outbox, Verb::Requeue) => {
+            "The event is told again in its place; its attempts begin anew."
+        }
+        (TargetType::Outbox, _) => {
+            "The events behind it go on. Consumers are never told of this one."
+        }
+        _ => "It is done.",
+    }
+}

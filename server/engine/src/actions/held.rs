@@ -1,0 +1,143 @@
+//! The record that a decision is about, locked for as long as it takes to decide, whatever kind of
+//! record it is.
+
+use domain::{
+    action::{Subject, TargetType},
+    ids::{OperationId, TenantId},
+    money::Money,
+    problem::Code,
+    view::{ReceiptState, StateWord},
+};
+
+use crate::{
+    database::Tx,
+    error::EngineError,
+    operations::lock_with_kind,
+    store::{
+        Target,
+        kind::{self, KindPolicy},
+        operation::Operation,
+        staff::{self, Member},
+        subject::{self, Locked},
+    },
+};
+
+/// How long a request stands where no kind says so.
+const DEFAULT_TTL_MS: i64 = 86_400_000;
+
+/// A locked record.
+pub(super) enum Held {
+    /// An operation with its kind.
+    Operation(Box<(Operation, KindPolicy)>),
+    /// A workflow, compensation, event, message or incident.
+    Record(TargetType, Locked),
+    /// A kind, or the name of one that does not exist yet.
+    Kind(String, Option<Box<(KindPolicy, i64)>>),
+    /// A person's place in the tenant.
+    Member(Member),
+}
+
+impl Held {
+    /// Locks the record; the same refusal for one that does not exist and for another tenant's.
+    pub(super) async fn lock(
+        tx: &mut Tx,
+        tenant: TenantId,
+        subject: &Subject,
+    ) -> Result<Self, EngineError> {
+        let not_found = || EngineError::refused(Code::NotFound);
+        match subject.kind {
+            TargetType::Operation => {
+                let id = subject.operation().ok_or_else(not_found)?;
+                let held = lock_with_kind(tx, Target { tenant, id }).await?;
+                Ok(Self::Operation(Box::new(held)))
+            }
+            TargetType::OperationKind => {
+                let current = kind::lock(tx, tenant, &subject.id).await?.map(Box::new);
+                Ok(Self::Kind(subject.id.clone(), current))
+            }
+            TargetType::Staff => {
+                let id = subject.id.parse().map_err(|_| not_found())?;
+                let member = staff::lock_member(tx, tenant, id).await?.ok_or_else(not_found)?;
+                Ok(Self::Member(member))
+            }
+            // A request is settled by its own commands, under the lock of what it is about.
+            TargetType::Approval => Err(not_found()),
+            TargetType::Workflow
+            | TargetType::Compensation
+            | TargetType::Outbox
+            | TargetType::Inbox
+            | TargetType::Incident => {
+                let locked = subject::lock(tx, tenant, subject).await?.ok_or_else(not_found)?;
+                Ok(Self::Record(subject.kind, locked))
+            }
+        }
+    }
+
+    /// State and version now.
+    pub(super) fn state(&self) -> ReceiptState {
+        let of = |status: &str, version| ReceiptState {
+            status: StateWord::new(status),
+            version,
+            needs_manual: false,
+        };
+        match self {
+            Self::Operation(held) => held.0.state(),
+            Self::Record(_, locked) => locked.state.clone(),
+            Self::Kind(_, None) => of("absent", 0),
+            Self::Kind(_, Some(current)) => of("in_force", current.1),
+            Self::Member(member) => of(member.role.as_str(), member.version),
+        }
+    }
+
+    /// What it is called among its like.
+    pub(super) fn label(&self) -> &str {
+        match self {
+            Self::Operation(held) => &held.0.operation,
+            Self::Record(_, locked) => &locked.label,
+            Self::Kind(..) => "operation kind",
+            Self::Member(_) => "role",
+        }
+    }
+
+    /// Its own key.
+    pub(super) fn key(&self) -> &str {
+        match self {
+            Self::Operation(held) => &held.0.key,
+            Self::Record(_, locked) => &locked.key,
+            Self::Kind(name, _) => name,
+            Self::Member(member) => &member.email,
+        }
+    }
+
+    /// The amount at stake.
+    pub(super) const fn amount(&self) -> Option<&Money> {
+        match self {
+            Self::Operation(held) => held.0.amount.as_ref(),
+            Self::Record(_, locked) => locked.amount.as_ref(),
+            Self::Kind(..) | Self::Member(_) => None,
+        }
+    }
+
+    /// The operation that an event about it belongs to.
+    pub(super) const fn operation(&self) -> Option<OperationId> {
+        match self {
+            Self::Operation(held) => Some(held.0.target.id),
+            Self::Record(..) | Self::Kind(..) | Self::Member(_) => None,
+        }
+    }
+
+    /// How long a request about it stands.
+    pub(super) const fn approval_ttl_ms(&self) -> i64 {
+        match self {
+            Self::Operation(held) => held.1.approval_ttl_ms,
+            Self::Kind(_, Some(current)) => current.0.approval_ttl_ms,
+            Self::Record(..) | Self::Kind(_, None) | Self::Member(_) => DEFAULT_TTL_MS,
+        }
+    }
+
+    /// A refusal that shows what it looks like now.
+    pub(super) fn refused(&self, code: Code) -> EngineError {
+        let state = self.state();
+        EngineError::refused_with(code, |refusal| refusal.current = Some(state))
+    }
+}

@@ -1,0 +1,81 @@
+//! Weighing a decision against the table of moves and the rule of two people, before anything is
+//! written: what it would do, and whether one person may do it (A4, A5).
+
+use domain::{
+    action::{TargetType, Verb},
+    operation::Event,
+    problem::Code,
+    reconciliation::ProviderAnswer,
+};
+
+use super::{ActionRequest, held::Held, kind, member, operation};
+use crate::{database::Tx, error::EngineError, store::subject::Locked};
+
+/// What a decision would do.
+#[derive(Debug, Default)]
+pub(super) struct Weighed {
+    /// The operation's move, where it makes one.
+    pub(super) event: Option<Event>,
+    /// Why it takes a second person; `None`: one may do it.
+    pub(super) second: Option<String>,
+    /// What contradicts it and is overridden.
+    pub(super) contradiction: Option<String>,
+    /// What would change, a sentence each, where the move alone does not tell.
+    pub(super) changes: Vec<String>,
+}
+
+/// Weighs a decision on a locked record.
+pub(super) async fn weigh(
+    tx: &mut Tx,
+    held: &Held,
+    request: &ActionRequest,
+    says: Option<&ProviderAnswer>,
+) -> Result<Weighed, EngineError> {
+    match held {
+        Held::Operation(held) => operation::weigh(tx, &held.0, &held.1, request, says).await,
+        Held::Record(kind, locked) => record(held, *kind, locked, request.verb),
+        Held::Kind(_, current) => kind::weigh(current.as_deref(), request),
+        Held::Member(member) => member::weigh(member, request),
+    }
+}
+
+/// The states that a verb leaves from. The machine's own function and the database's trigger hold
+/// the same; here it keeps a request for approval from being written for nothing.
+fn leaves(kind: TargetType, verb: Verb) -> &'static [&'static str] {
+    match (kind, verb) {
+        (TargetType::Workflow, Verb::Cancel) => &["running", "waiting"],
+        (TargetType::Workflow, Verb::Resume | Verb::Compensate) => &["blocked"],
+        (TargetType::Compensation, Verb::Retry | Verb::Accept | Verb::Continue) => &["failed"],
+        (TargetType::Outbox, Verb::Requeue | Verb::Skip) => &["dead"],
+        (TargetType::Inbox, Verb::Run | Verb::Drop) => &["dead", "quarantined"],
+        (TargetType::Incident, Verb::Close) => &["open"],
+        _ => &[],
+    }
+}
+
+fn record(
+    held: &Held,
+    kind: TargetType,
+    locked: &Locked,
+    verb: Verb,
+) -> Result<Weighed, EngineError> {
+    if !super::wired(kind, verb) {
+        return Err(EngineError::refused(Code::NotFound));
+    }
+    if !leaves(kind, verb).contains(&locked.state.status.as_str()) {
+        return Err(held.refused(Code::NotAllowedInState));
+    }
+    let second = match (kind, verb) {
+        (TargetType::Workflow, Verb::Cancel | Verb::Compensate) if locked.money => {
+            Some("Steps of it moved money, and it is paid back.")
+        }
+        (TargetType::Compensation, Verb::Retry) if locked.money => {
+            Some("It pays money back, and an earlier try may have paid already.")
+        }
+        (TargetType::Inbox, Verb::Run | Verb::Drop) if locked.money => {
+            Some("The message moves money.")
+        }
+        _ => None,
+    };
+    Ok(Weighed { second: second.map(str::to_owned), ..Weighed::default() })
+}

@@ -1,0 +1,159 @@
+//! Requests for a second person: the lists *asked by me*, *asked by others* and *decided*, and one
+//! request with the difference to now.
+
+use domain::{
+    access::Permission,
+    approval::ApprovalStatus,
+    ids::ApprovalId,
+    listing::{Cursor, DEFAULT_PAGE, Page},
+    machine::Machine as _,
+    problem::Code,
+    view::ApprovalView,
+};
+use uuid::Uuid;
+
+use crate::{
+    Engine, StaffCaller,
+    actions::{approval_view, who_may},
+    error::EngineError,
+    settings::Limits,
+    store::{
+        approval::{self, Narrowing},
+        lease, subject,
+    },
+};
+
+/// Which requests a list shows; every field narrows.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct ApprovalFilter {
+    /// One state.
+    pub status: Option<ApprovalStatus>,
+    /// Only those that the reader asked for.
+    pub mine: bool,
+    /// Only those that others asked for.
+    pub others: bool,
+    /// Only those that are settled.
+    pub decided: bool,
+    /// Where the page begins.
+    pub cursor: Option<String>,
+    /// Rows of a page.
+    pub limit: Option<i64>,
+}
+
+impl Engine {
+    /// One page of requests, newest first; by default those that wait.
+    ///
+    /// # Errors
+    /// Refused: `permission_missing`; `filter_invalid` with the part named.
+    pub async fn list_approvals(
+        &self,
+        by: &StaffCaller,
+        filter: &ApprovalFilter,
+    ) -> Result<Page<ApprovalView>, EngineError> {
+        by.require(Permission::Read)?;
+        let (engine, by) = (self.clone(), by.clone());
+        let mut narrowing = narrow(&by, filter, &self.settings.limits)?;
+        Self::detached(async move {
+            let mut tx = engine.pools.begin_console(by.tenant_id()).await?;
+            let now = lease::clock(&mut tx).await?;
+            let limit = narrowing.limit;
+            narrowing.limit += 1;
+            let mut ids = approval::ids(&mut tx, &narrowing).await?;
+            let further = i64::try_from(ids.len()).is_ok_and(|found| found > limit);
+            ids.truncate(usize::try_from(limit).unwrap_or_default());
+            let backwards = narrowing.cursor.is_some_and(|cursor| cursor.backwards);
+            if backwards {
+                ids.reverse();
+            }
+            let rows = approval::rows(&mut tx, by.tenant_id(), &ids).await?;
+            tx.commit().await?;
+            let items = rows
+                .iter()
+                .map(|row| approval_view(row, by.staff_id()))
+                .collect::<Result<Vec<_>, _>>()?;
+            let (next, previous) = edges(narrowing.cursor, &ids, further);
+            Ok(Page { items, next, previous, narrow: false, as_of: now })
+        })
+        .await
+    }
+
+    /// One request, with who may approve it and what its record looks like now.
+    ///
+    /// # Errors
+    /// Refused: `permission_missing`; `not_found`, the same for one of another tenant.
+    pub async fn approval(
+        &self,
+        by: &StaffCaller,
+        id: ApprovalId,
+    ) -> Result<ApprovalView, EngineError> {
+        by.require(Permission::Read)?;
+        let (engine, by) = (self.clone(), by.clone());
+        Self::detached(async move {
+            let tenant = by.tenant_id();
+            let mut tx = engine.pools.begin_console(tenant).await?;
+            let stored = approval::find(&mut tx, tenant, id)
+                .await?
+                .ok_or_else(|| EngineError::refused(Code::NotFound))?;
+            let mut shown = approval_view(&stored, by.staff_id())?;
+            shown.now = subject::read(&mut tx, tenant, &stored.target).await?;
+            if stored.status == ApprovalStatus::Pending {
+                let may = who_may(&mut tx, &stored, tenant).await?;
+                shown.may_approve = may.into_iter().map(|person| person.name).collect();
+            }
+            tx.commit().await?;
+            Ok(shown)
+        })
+        .await
+    }
+}
+
+fn narrow(
+    by: &StaffCaller,
+    filter: &ApprovalFilter,
+    limits: &Limits,
+) -> Result<Narrowing, EngineError> {
+    let unfit =
+        |field: &str, detail: String| EngineError::field(Code::FilterInvalid, field, detail);
+    let most = limits.page_rows;
+    let limit = filter.limit.unwrap_or(DEFAULT_PAGE.min(most));
+    if !(1..=most).contains(&limit) {
+        return Err(unfit("limit", format!("a page has 1 to {most} rows")));
+    }
+    if filter.mine && filter.others {
+        return Err(unfit("others", "mine and others exclude each other".into()));
+    }
+    let cursor = match filter.cursor.as_deref() {
+        Some(text) if text.chars().count() > limits.filter_chars => {
+            return Err(unfit("cursor", "the cursor is too long".into()));
+        }
+        text => text
+            .map(Cursor::decode)
+            .transpose()
+            .map_err(|error| unfit("cursor", error.to_string()))?,
+    };
+    let wanted = |status: &ApprovalStatus| match filter.status {
+        Some(only) => *status == only,
+        None => status.is_final() == filter.decided,
+    };
+    let statuses = ApprovalStatus::ALL.iter().copied().filter(wanted);
+    Ok(Narrowing {
+        tenant: by.tenant_id(),
+        statuses: statuses.map(|status| status.as_str().to_owned()).collect(),
+        by: filter.mine.then(|| by.staff_id()),
+        not_by: filter.others.then(|| by.staff_id()),
+        cursor,
+        limit,
+    })
+}
+
+/// The cursors of the pages after and before this one; `ids` stand newest first.
+fn edges(cursor: Option<Cursor>, ids: &[Uuid], further: bool) -> (Option<String>, Option<String>) {
+    let at = |id: Option<&Uuid>, backwards| id.map(|id| Cursor { id: *id, backwards }.encode());
+    let backwards = cursor.is_some_and(|cursor| cursor.backwards);
+    let next = if further || backwards { at(ids.last(), false) } else { None };
+    let previous = match cursor {
+        Some(cursor) if !cursor.backwards || further => at(ids.first(), true),
+        _ => None,
+    };
+    (next, previous)
+}

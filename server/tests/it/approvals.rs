@@ -1,0 +1,170 @@
+//! Four eyes over HTTP: a form and a call that take two people answer where it waits, and a second
+//! person's call carries it out once.
+
+use axum::http::StatusCode;
+use domain::{access::Role, problem::Code};
+use engine::identity::NewStaff;
+use serde_json::{Value, json};
+
+use crate::support::{Answer, Operation, Stage};
+
+/// An approver beside the one of the stage.
+async fn second_approver(stage: &Stage) {
+    let new = NewStaff {
+        email: "second@acme.test",
+        name: "Sam Second",
+        password_hash: "kept",
+        tenant_slug: "acme",
+        role: Role::Approver,
+    };
+    stage.admin().await.add_staff(&new).await.unwrap();
+}
+
+fn denied(target: &Operation) -> Value {
+    json!({
+        "version": target.version,
+        "outcome": "not_happened_stop",
+        "reason": "their support says it never arrived",
+    })
+}
+
+/// A charge that never arrived, old enough to say so; and the call that says it.
+async fn settled(stage: &Stage, key: &str) -> (Operation, String) {
+    let target = stage.unknown("acme", key).await;
+    stage.database.advance_clock(std::time::Duration::from_secs(20)).await;
+    let path = format!("/operations/{}/actions/confirm", target.id);
+    (target, path)
+}
+
+fn request_of(answer: &Answer) -> String {
+    answer.expect(StatusCode::ACCEPTED);
+    let id = answer.json()["id"].as_str().unwrap().to_owned();
+    assert_eq!(answer.header("location"), format!("/api/v1/approvals/{id}"));
+    id
+}
+
+#[tokio::test]
+async fn a_call_that_takes_two_people_waits_and_is_carried_out_once() {
+    let stage = Stage::open().await;
+    let operator = stage.staff("operator@acme.test").await;
+    let approver = stage.staff("approver@acme.test").await;
+    let (target, path) = settled(&stage, "INV-1").await;
+    let first = operator.post(&path, &denied(&target)).await;
+    let id = request_of(&first);
+    assert_eq!(first.json()["status"], "pending");
+    assert_eq!(first.json()["may_approve"], json!(["approver@acme.test"]));
+    let again = operator.post(&path, &denied(&target)).await;
+    assert_eq!(request_of(&again), id);
+    assert_eq!(again.header("idempotent-replayed"), "true");
+    approver.post(&path, &denied(&target)).await.refused(Code::ApprovalPending);
+
+    let waiting = approver.get("/approvals?others=true").await.json();
+    assert_eq!(waiting["items"][0]["id"], id.as_str());
+    let shown = approver.get(&format!("/approvals/{id}")).await.json();
+    assert_eq!(shown["now"]["version"], target.version);
+    assert_eq!(shown["mine"], false);
+
+    let approve = format!("/approvals/{id}/actions/approve");
+    let acted =
+        approver.post(&approve, &json!({ "version": 1, "reason": "I rang them too" })).await;
+    acted.expect(StatusCode::OK);
+    assert_eq!(acted.json()["after"]["status"], "failed_terminal");
+    assert_eq!(acted.json()["actor_email"], "operator@acme.test");
+    assert_eq!(acted.json()["approved_by"]["actor_email"], "approver@acme.test");
+    let twice = approver.post(&approve, &json!({})).await;
+    twice.expect(StatusCode::OK);
+    assert_eq!(twice.header("idempotent-replayed"), "true");
+    assert_eq!(twice.json()["id"], acted.json()["id"]);
+    let decided = operator.get("/approvals?mine=true&decided=true").await.json();
+    assert_eq!(decided["items"][0]["status"], "approved");
+    let receipt =
+        operator.get(&format!("/receipts/{}", acted.json()["id"].as_str().unwrap())).await;
+    assert_eq!(receipt.json()["approved_by"]["reason"], "I rang them too");
+}
+
+#[tokio::test]
+async fn whoever_asked_approves_by_no_door() {
+    let stage = Stage::open().await;
+    second_approver(&stage).await;
+    let approver = stage.staff("approver@acme.test").await;
+    let (target, path) = settled(&stage, "INV-1").await;
+    let id = request_of(&approver.post(&path, &denied(&target)).await);
+    let approve = format!("/approvals/{id}/actions/approve");
+    let before = stage.audited("denied").await;
+    approver.post(&approve, &json!({})).await.refused(Code::SecondPersonRequired);
+    let other_token = stage.staff("approver@acme.test").await;
+    other_token.post(&approve, &json!({})).await.refused(Code::SecondPersonRequired);
+    let admin = stage.staff("admin@acme.test").await;
+    admin.post(&approve, &json!({})).await.refused(Code::PermissionMissing);
+    let operator = stage.staff("operator@acme.test").await;
+    operator.post(&approve, &json!({})).await.refused(Code::PermissionMissing);
+    assert_eq!(stage.audited("denied").await, before + 4, "one row for each refusal");
+    let withdraw = format!("/approvals/{id}/actions/withdraw");
+    operator.post(&withdraw, &json!({})).await.refused(Code::PermissionMissing);
+    approver.post(&withdraw, &json!({})).await.expect(StatusCode::OK);
+    let second = stage.staff("second@acme.test").await;
+    second.post(&approve, &json!({})).await.refused(Code::NotAllowedInState);
+    let page =
+        stage.browser("operator@acme.test").await.get(&format!("/operations/{}", target.id)).await;
+    assert!(!page.text().contains("approval_pending"), "nothing waits any more");
+}
+
+#[tokio::test]
+async fn a_form_that_takes_two_people_leads_to_where_it_waits() {
+    let stage = Stage::open().await;
+    let (target, _) = settled(&stage, "INV-1").await;
+    let operator = stage.browser("operator@acme.test").await;
+    let version = target.version.to_string();
+    let fields = [
+        ("id", target.id.as_str()),
+        ("version", &version),
+        ("outcome", "not_happened_stop"),
+        ("reason", "their support says it never arrived"),
+    ];
+    for _ in 0..2 {
+        let answer = operator.post("/act/operations/confirm", &fields).await;
+        assert_eq!(answer.status, StatusCode::SEE_OTHER, "{}", answer.text());
+        let place = answer.header("location").to_owned();
+        assert_eq!(place, format!("/operations/{}#approvals", target.id));
+        let page = operator.get(&place).await;
+        page.expect(StatusCode::OK);
+        for words in [
+            "data-code=\"approval_pending\"",
+            "id=\"approvals\"",
+            "Waits for a second person",
+            "Nothing has been done yet",
+            "Who may approve it: approver@acme.test",
+            "their support says it never arrived",
+        ] {
+            assert!(page.text().contains(words), "{words}");
+        }
+    }
+    let rows: i64 = sqlx::query_scalar("select count(*) from approvals")
+        .fetch_one(stage.database.owner_pool())
+        .await
+        .unwrap();
+    assert_eq!(rows, 1, "two clicks are one request");
+    let approver = stage.staff("approver@acme.test").await;
+    let waiting = approver.get("/approvals").await.json();
+    let approve =
+        format!("/approvals/{}/actions/approve", waiting["items"][0]["id"].as_str().unwrap());
+    let acted = approver.post(&approve, &json!({})).await;
+    let receipt =
+        operator.get(&format!("/receipts/{}", acted.json()["id"].as_str().unwrap())).await;
+    receipt.expect(StatusCode::OK);
+    assert!(receipt.text().contains("Approved by"), "{}", receipt.text());
+}
+
+#[tokio::test]
+async fn where_nobody_could_approve_the_call_says_so() {
+    let stage = Stage::open().await;
+    stage.admin().await.set_role("approver@acme.test", "acme", Role::Viewer).await.unwrap();
+    let operator = stage.staff("operator@acme.test").await;
+    let (target, path) = settled(&stage, "INV-1").await;
+    operator.post(&path, &denied(&target)).await.refused(Code::SecondPersonRequired);
+    let rows: i64 = sqlx::query_scalar("select count(*) from approvals")
+        .fetch_one(stage.database.owner_pool())
+        .await
+        .unwrap();
+    assert_eq!(rows, 0);
+}
