@@ -51,11 +51,19 @@ const TASKS: &[Task] = &[
         name: "advance workflows",
         every: Duration::from_millis(500),
         batch: |engine| Box::pin(async move { engine.advance_workflows().await }),
+        backlog: None,
     },
     Task {
         name: "block workflows without their version",
         every: Duration::from_secs(60),
         batch: |engine| Box::pin(async move { engine.block_unserved_workflows().await }),
+        backlog: None,
+    },
+    Task {
+        name: "unwind what is to be undone",
+        every: Duration::from_secs(1),
+        batch: |engine| Box::pin(async move { engine.unwind_due().await }),
+        backlog: Some(|engine| Box::pin(async move { engine.backlog(Queue::Undoing).await })),
     },
     Task {
         name: "expire old operations",

@@ -4,6 +4,7 @@
 pub mod access;
 pub mod action;
 pub mod approval;
+pub mod compensation;
 pub mod idempotency;
 pub mod ids;
 pub mod inbox;

@@ -6,6 +6,7 @@
 mod approval;
 mod background;
 mod inbox;
+mod compensation;
 mod operation;
 mod overview;
 mod receipt;
@@ -15,6 +16,7 @@ mod workflow;
 pub use approval::ApprovalView;
 pub use background::{BackgroundView, TaskView, WorkerView};
 pub use inbox::{MessageConflict, MessageDetail, MessageRow, MoveView, RelatedOperation};
+pub use compensation::{CompensationPlan, PlannedUndo, UndoView};
 pub use operation::{ActionOffer, BodyView, KindView, OperationDetail, OperationRow, ResponseView};
 pub use overview::{AttentionRow, Cause, Me, Overview, Queue};
 pub use receipt::{AlsoDecided, ApprovedBy, Receipt, ReceiptState, Refusal, StateWord};

@@ -12,6 +12,7 @@ use sqlx::PgConnection;
 use super::{
     follow::{self, Then},
     guards::gives_way_to_evidence,
+    links,
 };
 use crate::{
     actor::Actor,
@@ -118,8 +119,7 @@ impl<'a> Moves<'a> {
             change.reconcile_tries = Some(0);
             change.ask_by = Some("lookup");
         }
-        let (was, brought) = (row.status, change.brought.take());
-        let needed_person = row.needs_manual;
+        let (was, brought) = ((row.status, row.needs_manual), change.brought.take());
         operation::advance(self.db, row, event, &self.actor, change).await?;
         if !matches!(
             event,
@@ -133,11 +133,15 @@ impl<'a> Moves<'a> {
             self.tell(row, row.target.id.to_string(), topic, payload);
         }
         // Those who are told that a person is needed subscribe to this alone.
-        if row.needs_manual && !needed_person {
+        if row.needs_manual && !was.1 {
             let payload = told_payload(row, event);
             self.tell(row, row.target.id.to_string(), "needs_manual".into(), payload);
         }
-        let then = follow::step_of(self.db, row, was, event, &self.actor, brought.as_ref()).await?;
+        if was != (row.status, row.needs_manual) {
+            links::follow(self, row, was.0).await?;
+        }
+        let then =
+            follow::step_of(self.db, row, was.0, event, &self.actor, brought.as_ref()).await?;
         if then == Then::GiveUp {
             let change = Change { failure_code: Some("workflow_undone"), ..Change::default() };
             Box::pin(self.make(row, kind, Event::GiveUp, change)).await?;

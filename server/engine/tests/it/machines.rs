@@ -36,3 +36,8 @@ async fn the_rules_of_a_request_for_approval_are_the_databases() {
     let fixture = Fixture::new().await;
     same_rules::<ApprovalStatus>(&fixture).await;
 }
+
+#[tokio::test]
+async fn compensation_links_move_by_the_same_table_here_and_in_the_database() {
+    same_rules::<domain::compensation::CompensationState>(&Fixture::new().await).await;
+}

@@ -8,6 +8,7 @@
 
 mod actions;
 mod approvals;
+mod compensation;
 mod evidence;
 mod expiry;
 mod fixture;
