@@ -7,6 +7,7 @@
 mod board;
 mod driver;
 mod publish;
+mod sources;
 mod work;
 
 use std::{future::Future, pin::Pin, sync::Arc, time::Duration};
@@ -76,6 +77,12 @@ const TASKS: &[Task] = &[
         batch: |engine| Box::pin(async move { engine.purge_told_events().await }),
         backlog: None,
     },
+    Task {
+        name: "shrink the inbox",
+        every: Duration::from_secs(60),
+        batch: |engine| Box::pin(async move { engine.shrink_inbox().await }),
+        backlog: None,
+    },
 ];
 
 /// How long the tasks' last batches and writes may take beyond the drain.
@@ -90,6 +97,9 @@ pub async fn run(engine: Engine, stop: watch::Receiver<bool>, drain: Duration) {
     let mut loops = JoinSet::new();
     for task in TASKS {
         loops.spawn(driver::drive(task, engine.clone(), Arc::clone(&board), stop.clone()));
+    }
+    for source in &engine.settings().inbox_sources {
+        loops.spawn(sources::keep_consuming(engine.clone(), source.clone(), stop.clone()));
     }
     let (publisher, publishing) = (engine.clone(), Arc::clone(&board));
     loops.spawn(publish::keep_publishing(publisher, publishing, stop.clone(), drain));

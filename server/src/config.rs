@@ -8,6 +8,7 @@
 mod checks;
 mod limits;
 mod source;
+mod sources;
 
 use std::{
     fmt,
@@ -16,7 +17,7 @@ use std::{
     time::Duration,
 };
 
-use engine::{Destination, Limits, ProviderEndpoint};
+use engine::{Destination, InboxSource, Limits, ProviderEndpoint};
 use url::Url;
 
 use crate::security::origin::Site;
@@ -70,6 +71,8 @@ pub struct Config {
     pub providers: Vec<ProviderEndpoint>,
     /// Secrets of signed webhooks, by provider.
     pub webhook_secrets: Vec<(String, Secret)>,
+    /// Brokers whose messages come in.
+    pub inbox_sources: Vec<InboxSource>,
     /// Key of the hashes of masked search terms.
     pub search_secret: Option<Secret>,
     /// How long calls under way may take once the program is told to stop.
@@ -138,6 +141,7 @@ impl Config {
             console_connections: source.between("ONCEOVER_CONSOLE_CONNECTIONS", 8, 1, 500)?,
             providers: checks::providers(source.pairs("ONCEOVER_PROVIDERS")?)?,
             webhook_secrets: checks::webhook_secrets(source.pairs("ONCEOVER_WEBHOOK_SECRETS")?)?,
+            inbox_sources: sources::inbox_sources(source.pairs("ONCEOVER_INBOX_SOURCES")?)?,
             search_secret: checks::search_secret(source.secret("ONCEOVER_SEARCH_SECRET")?)?,
             drain: Duration::from_secs(source.between("ONCEOVER_DRAIN_SECONDS", 20, 1, 3_600)?),
             worker_name: source.text("ONCEOVER_WORKER_NAME")?.unwrap_or_else(checks::worker_name),
@@ -205,6 +209,7 @@ impl Config {
                 .iter()
                 .map(|(name, secret)| (name.clone(), secret.expose().to_owned()))
                 .collect(),
+            inbox_sources: self.inbox_sources.clone(),
             search_secret: search_secret.expose().as_bytes().to_vec(),
             workflows: Vec::new(),
             worker_name: self.worker_name.clone(),

@@ -69,4 +69,6 @@ ids! {
     WorkflowId;
     /// An event waiting to be told.
     EventId;
+    /// A message from others, taken in once.
+    MessageId;
 }

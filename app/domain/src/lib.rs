@@ -5,6 +5,7 @@ pub mod access;
 pub mod action;
 pub mod idempotency;
 pub mod ids;
+pub mod inbox;
 pub mod json;
 pub mod lease;
 pub mod listing;

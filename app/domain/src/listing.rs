@@ -4,7 +4,7 @@ use chrono::{DateTime, Utc};
 use serde::{Deserialize, Serialize};
 use uuid::Uuid;
 
-use crate::{operation::Status, workflow::WorkflowState};
+use crate::{inbox::InboxState, operation::Status, workflow::WorkflowState};
 
 /// The most rows that a page may be configured to have; the engine holds the limit in force.
 pub const MAX_PAGE: i64 = 1_000;
@@ -69,6 +69,29 @@ pub struct WorkflowFilter {
     pub kind: Option<String>,
     /// Exact or prefix over id and key.
     pub q: Option<String>,
+    /// Where the page begins.
+    pub cursor: Option<String>,
+    /// Rows of a page, at most [`MAX_PAGE`].
+    pub limit: Option<i64>,
+}
+
+/// Which messages a list shows. Every field narrows; all absent shows the newest within the
+/// default reach.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct InboxFilter {
+    /// One state.
+    pub status: Option<InboxState>,
+    /// The consumer's name, exactly.
+    pub consumer: Option<String>,
+    /// The source's name, exactly.
+    pub source: Option<String>,
+    /// Exact or prefix over the producer's id, the id here and the operation's id.
+    pub q: Option<String>,
+    /// Received at or after.
+    pub from: Option<DateTime<Utc>>,
+    /// Received before.
+    pub to: Option<DateTime<Utc>>,
     /// Where the page begins.
     pub cursor: Option<String>,
     /// Rows of a page, at most [`MAX_PAGE`].

@@ -78,6 +78,12 @@ codes! {
     FailedTerminal = "failed_terminal", 422, "The operation failed and will not be tried again.", "The effect did not happen as far as is known here. See Onceover-Safe-New-Key before you use another key.";
     /// The contents are gone, the key stays closed (D39).
     Tombstoned = "tombstoned", 410, "This operation ended long ago and its contents have expired.", "Nothing ran. The key stays closed for ever.";
+    /// Same message id, other content (D29).
+    MessageReused = "message_reused", 422, "This message id was used before with another content.", "Nothing ran. Both contents are on record: find out which message is meant.";
+    /// Older than its window and not on record (N4).
+    Quarantined = "quarantined", 409, "This message is older than what its consumer remembers, and not on record.", "It was kept and not run: it may have been done before. A person decides; do not send it again.";
+    /// Failed as often as its consumer allows (N3).
+    Dead = "dead", 409, "This message failed as often as its consumer allows.", "It was kept and has no effect so far. A person decides; do not send it again.";
     /// A former owner (D16).
     FenceLost = "fence_lost", 409, "This lease is no longer yours.", "Stop: send nothing more to the provider. What you know already can still be sent to finish, and is kept as evidence.";
     /// Started before under the same fence.

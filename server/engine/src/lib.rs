@@ -18,13 +18,13 @@ pub mod actions;
 pub mod background;
 pub mod console;
 pub mod identity;
+pub mod inbox;
 pub mod operations;
 pub mod outbox;
 pub mod provider;
 pub mod reconciliation;
 pub mod settings;
 pub mod store;
-pub mod webhook;
 pub mod workflows;
 
 use std::sync::Arc;
@@ -33,12 +33,12 @@ pub use actions::{Acted, ActionRequest};
 pub use actor::Actor;
 pub use caller::{Caller, ServiceCaller, StaffCaller};
 pub use error::EngineError;
+pub use inbox::{InboxSource, ReceiveMessage, Received, WebhookTaken};
 pub use operations::{
     Admission, Beat, ClaimedWork, Finish, FinishOutcome, Finished, NewEvent, Reserve, Started,
 };
 pub use settings::{Destination, Limits, ProviderEndpoint, Settings};
 pub use store::{answer::StoredAnswer, detail::ServiceView};
-pub use webhook::WebhookTaken;
 
 use database::Pools;
 use operations::Walks;

@@ -4,6 +4,8 @@ use std::fmt;
 
 use domain::idempotency::MAX_KEY_CHARS;
 
+use std::{fmt, time::Duration};
+
 use crate::workflows::Definition;
 
 /// Settings of one process.
@@ -19,6 +21,8 @@ pub struct Settings {
     pub providers: Vec<ProviderEndpoint>,
     /// Secrets of signed webhooks, by provider name.
     pub webhook_secrets: Vec<(String, String)>,
+    /// Brokers whose messages come in.
+    pub inbox_sources: Vec<InboxSource>,
     /// Key of the hashes under which masked search terms are kept.
     pub search_secret: Vec<u8>,
     /// The workflows that this process can carry out; it leaves every other alone (D32, D33).
@@ -116,4 +120,44 @@ pub struct ProviderEndpoint {
     pub name: String,
     /// URL that takes the effect by POST and answers lookups by GET.
     pub url: String,
+}
+
+/// A broker's stream whose messages a consumer takes in.
+#[derive(Clone, PartialEq, Eq)]
+pub struct InboxSource {
+    /// Its name here, for logs and as the actor of what it starts.
+    pub name: String,
+    /// The broker's address; may carry a user and a password.
+    pub url: String,
+    /// The stream. Messages are known by its name, so it names one stream for good.
+    pub stream: String,
+    /// Which subjects of the stream.
+    pub subject: String,
+    /// The durable consumer's name at the broker.
+    pub durable: String,
+    /// The tenant's short name.
+    pub tenant: String,
+    /// The inbox consumer, whose policy holds.
+    pub consumer: String,
+    /// The kind of the operation that each message starts, with the message as its payload; `None`
+    /// records it alone.
+    pub operation: Option<String>,
+    /// How long a delivery may take before it comes again; no shorter than its transaction.
+    pub ack_wait: Duration,
+    /// The pause before a failed delivery comes again, doubled at each failure.
+    pub first_pause: Duration,
+}
+
+impl fmt::Debug for InboxSource {
+    /// Without the address: it may carry a password.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("InboxSource")
+            .field("name", &self.name)
+            .field("stream", &self.stream)
+            .field("subject", &self.subject)
+            .field("tenant", &self.tenant)
+            .field("consumer", &self.consumer)
+            .field("operation", &self.operation)
+            .finish_non_exhaustive()
+    }
 }

@@ -46,6 +46,7 @@ pub const KEYS: &[Key] = &[
     key("ONCEOVER_ENGINE_CONNECTIONS", Kind::Value),
     key("ONCEOVER_EVENT_RETENTION_DAYS", Kind::Value),
     key("ONCEOVER_HOSTS", Kind::List),
+    key("ONCEOVER_INBOX_SOURCES", Kind::Pairs),
     key("ONCEOVER_LOG", Kind::Value),
     key("ONCEOVER_MAX_ANSWER_BYTES", Kind::Value),
     key("ONCEOVER_MAX_API_BODY_BYTES", Kind::Value),

@@ -206,3 +206,31 @@ fn the_documentation_lists_every_key_and_no_other() {
     let known: Vec<&str> = KEYS.iter().map(|key| key.name).collect();
     assert_eq!(documented, known);
 }
+
+#[test]
+fn a_source_is_one_address_whose_password_is_never_shown() {
+    let good = "nats://me:hush-hush@127.0.0.1:4222/ORDERS?subject=orders.>&durable=d&tenant=acme&consumer=billing&operation=invoice.charge";
+    let config = read(&[("ONCEOVER_INBOX_SOURCES", &format!("orders={good}"))]).unwrap();
+    let source = &config.inbox_sources[0];
+    assert_eq!(
+        (source.name.as_str(), source.stream.as_str(), source.subject.as_str()),
+        ("orders", "ORDERS", "orders.>")
+    );
+    assert_eq!(source.operation.as_deref(), Some("invoice.charge"));
+    assert_eq!(source.url, "nats://me:hush-hush@127.0.0.1:4222");
+    assert!(!format!("{config:?}").contains("hush-hush"));
+    for (bad, word) in [
+        (good.replace("/ORDERS", "/"), "stream"),
+        (good.replace("/ORDERS", "/a.b"), "stream"),
+        (good.replace("subject=orders.>&", ""), "subject"),
+        (good.replace("tenant=acme&", ""), "tenant"),
+        (good.replace("durable", "durabel"), "durabel"),
+        (good.replace("nats:", "http:"), "nats://"),
+        (format!("{good}&ack_wait_ms=1"), "ack_wait_ms"),
+        (format!("{good},again={good}"), "orders and again"),
+    ] {
+        let error = read(&[("ONCEOVER_INBOX_SOURCES", &format!("orders={bad}"))]).unwrap_err();
+        assert!(error.contains(word), "{error}");
+        assert!(!error.contains("hush-hush"), "{error}");
+    }
+}

@@ -35,7 +35,7 @@ pub async fn list(
     Ok(Json(state.engine.list_operations(&by, &filter).await?))
 }
 
-fn bad_filter(field: &str, detail: &str) -> Refused {
+pub(super) fn bad_filter(field: &str, detail: &str) -> Refused {
     Refused::code(Code::FilterInvalid).field(field).detail(detail)
 }
 
@@ -78,7 +78,7 @@ fn flag(name: &str, value: &str) -> Result<bool, Refused> {
     value.parse().map_err(|_| bad_filter(name, "This filter is true or false."))
 }
 
-fn instant(name: &str, value: &str) -> Result<DateTime<Utc>, Refused> {
+pub(super) fn instant(name: &str, value: &str) -> Result<DateTime<Utc>, Refused> {
     DateTime::parse_from_rfc3339(value)
         .map(|instant| instant.to_utc())
         .map_err(|_| bad_filter(name, "An instant looks like 2026-11-29T12:00:00Z."))

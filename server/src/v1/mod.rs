@@ -7,6 +7,7 @@ mod answers;
 pub(crate) mod auth;
 mod body;
 mod console;
+mod inbox;
 mod members;
 mod openapi;
 mod operations;
@@ -35,6 +36,9 @@ fn table() -> Vec<(String, &'static str, MethodRouter<AppState>)> {
         ("/operations/{id}/start".to_owned(), "POST", post(operations::start)),
         ("/operations/{id}/heartbeat".to_owned(), "POST", post(operations::heartbeat)),
         ("/operations/{id}/finish".to_owned(), "POST", post(operations::finish)),
+        ("/inbox".to_owned(), "POST", post(inbox::receive)),
+        ("/inbox".to_owned(), "GET", get(inbox::list)),
+        ("/inbox/{id}".to_owned(), "GET", get(inbox::show)),
         ("/receipts/{id}".to_owned(), "GET", get(console::receipt)),
     ];
     for verb in Verb::ALL {

@@ -7,7 +7,6 @@ use axum::{
     http::{HeaderMap, HeaderName},
 };
 use domain::problem::Code;
-use engine::WebhookTaken;
 use serde_json::{Value, json};
 
 use crate::{refusal::Refused, router::AppState};
@@ -27,11 +26,6 @@ pub async fn take(
         (Some(Ok(signature)), None) => signature,
         _ => return Err(Refused::code(Code::Unauthenticated).detail("The webhook is not signed.")),
     };
-    let taken = match state.engine.provider_webhook(&tenant, &provider, signature, &body).await? {
-        WebhookTaken::Proved => "proved",
-        WebhookTaken::Kept => "kept",
-        WebhookTaken::Repeated => "repeated",
-        WebhookTaken::Unmatched => "unmatched",
-    };
-    Ok(Json(json!({ "taken": taken })))
+    let taken = state.engine.provider_webhook(&tenant, &provider, signature, &body).await?;
+    Ok(Json(json!({ "taken": taken.as_str() })))
 }

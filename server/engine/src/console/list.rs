@@ -58,6 +58,7 @@ impl Engine {
             ids.truncate(usize::try_from(limit).unwrap_or_default());
             let items = listing::rows(&mut tx, by.tenant_id(), &ids, now).await?;
             tx.commit().await?;
+            let ids: Vec<_> = ids.into_iter().map(OperationId::uuid).collect();
             let (next, previous) = cursors(narrowing.cursor, &ids, further);
             Ok(Page { items, next, previous, narrow: more_matches, as_of: now })
         })
@@ -168,9 +169,19 @@ fn window(
     open: bool,
     days: i64,
 ) -> Result<(Uuid, Uuid), EngineError> {
-    let span = TimeDelta::days(days);
     let unwindowed = open || filter.needs_manual || filter.conflict || filter.q.is_some();
-    let (from, to) = match (filter.from, filter.to) {
+    span((filter.from, filter.to), now, unwindowed, days)
+}
+
+/// A span of instants as ids; the last days where nothing is said, or, for what is open, all.
+pub(super) fn span(
+    (from, to): (Option<DateTime<Utc>>, Option<DateTime<Utc>>),
+    now: DateTime<Utc>,
+    unwindowed: bool,
+    days: i64,
+) -> Result<(Uuid, Uuid), EngineError> {
+    let span = TimeDelta::days(days);
+    let (from, to) = match (from, to) {
         (None, None) if unwindowed => (None, None),
         (None, None) => (Some(now - span), None),
         (Some(from), None) => (Some(from), from.checked_add_signed(span)),
@@ -196,14 +207,12 @@ fn id_at(at: DateTime<Utc>) -> Uuid {
 }
 
 /// The cursors of the pages after and before this one. `ids` stand in reading order.
-fn cursors(
+pub(super) fn cursors(
     cursor: Option<Cursor>,
-    ids: &[OperationId],
+    ids: &[Uuid],
     further: bool,
 ) -> (Option<String>, Option<String>) {
-    let at = |id: Option<&OperationId>, backwards| {
-        id.map(|id| Cursor { id: id.uuid(), backwards }.encode())
-    };
+    let at = |id: Option<&Uuid>, backwards| id.map(|id| Cursor { id: *id, backwards }.encode());
     if cursor.is_some_and(|cursor| cursor.backwards) {
         // Read oldest first, away from where we came: there is a page after for certain.
         let previous = if further { at(ids.last(), true) } else { None };

@@ -2,6 +2,7 @@
 
 mod detail;
 mod elsewhere;
+mod inbox;
 mod list;
 mod overview;
 mod timeline;

@@ -11,7 +11,10 @@ use sqlx::{Connection as _, PgConnection};
 use super::{new_secret, secret_hash};
 use crate::{
     error::EngineError,
-    store::{audit, audit::Entry, kind, kind::KindPolicy, staff, tenant, token},
+    store::{
+        audit, audit::Entry, inbox_consumer, inbox_consumer::ConsumerPolicy, kind,
+        kind::KindPolicy, staff, tenant, token,
+    },
 };
 
 /// A person to add.
@@ -220,6 +223,22 @@ impl Admin {
         let mut tx = self.db.begin().await?;
         kind::put(&mut tx, tenant, policy).await?;
         record(&mut tx, tenant, "kind.put", "kind", &policy.name, None).await?;
+        tx.commit().await?;
+        Ok(())
+    }
+
+    /// Writes what a consumer of the inbox promises, new or changed.
+    ///
+    /// # Errors
+    /// The database's, also for a window, bound or retention out of range.
+    pub async fn put_inbox_consumer(
+        &mut self,
+        tenant: TenantId,
+        policy: &ConsumerPolicy,
+    ) -> Result<(), EngineError> {
+        let mut tx = self.db.begin().await?;
+        inbox_consumer::put(&mut tx, tenant, policy).await?;
+        record(&mut tx, tenant, "inbox-consumer.put", "inbox consumer", &policy.name, None).await?;
         tx.commit().await?;
         Ok(())
     }

@@ -30,7 +30,7 @@ pub(crate) use guards::differs;
 pub(crate) use hold::start_in;
 pub(crate) use late::{Said, keep_evidence};
 pub(crate) use moves::Moves;
-pub(crate) use payload::{bounded, hashed_term, masked, parse as parse_payload};
+pub(crate) use payload::{bounded, hashed_term, masked, parse as parse_payload, terms as terms_of};
 pub(crate) use walk::Walks;
 
 pub(crate) use crate::{backoff::jittered_backoff_ms, database::retrying};

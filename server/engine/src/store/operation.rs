@@ -209,6 +209,24 @@ pub async fn find_by_key(
     Ok(id.map(OperationId::new))
 }
 
+/// The name of an operation's kind.
+///
+/// # Errors
+/// The database's.
+pub async fn kind_name(
+    db: &mut PgConnection,
+    target: Target,
+) -> Result<Option<String>, EngineError> {
+    let name = sqlx::query_scalar!(
+        "select operation from operations where tenant_id = $1 and id = $2 and not console",
+        target.tenant.uuid(),
+        target.id.uuid(),
+    )
+    .fetch_optional(db)
+    .await?;
+    Ok(name)
+}
+
 /// Reads a row and locks it until the transaction ends. Locks are taken in the order operations,
 /// leases.
 ///

@@ -31,5 +31,4 @@ use context::Facts;
 
 #[allow(unused_imports, reason = "a person's decision comes through actions")]
 pub(crate) use staff::{cancel_in, compensate_in, resume_in};
-#[allow(unused_imports, reason = "messages start workflows")]
 pub(crate) use start::{StartRequest, start_in};

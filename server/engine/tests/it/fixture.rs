@@ -149,6 +149,7 @@ pub fn settings(db: &TestDatabase) -> Settings {
             ("payments".into(), "a secret of the tests".into()),
             ("mail".into(), "a secret of the mail provider".into()),
         ],
+        inbox_sources: Vec::new(),
         search_secret: b"search secret of the tests".to_vec(),
         workflows: Vec::new(),
         worker_name: "w-test".into(),

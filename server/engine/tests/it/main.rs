@@ -10,6 +10,7 @@ mod actions;
 mod evidence;
 mod expiry;
 mod fixture;
+mod inbox;
 mod incidents;
 mod life;
 mod lifetimes;

@@ -137,6 +137,7 @@ impl Scene {
             console_connections: 4,
             providers: endpoints,
             webhook_secrets: vec![("payments".into(), WEBHOOK_SECRET.into())],
+            inbox_sources: Vec::new(),
             search_secret: WEBHOOK_SECRET.as_bytes().to_vec(),
             workflows: Vec::new(),
             worker_name: "test".into(),

@@ -2,4 +2,4 @@
 //! that was not taken.
 
 mod start;
-mod support;
+pub mod support;

@@ -2,17 +2,31 @@
 //! O17, O24 to O26, O30).
 //!
 //! A message proves something only when it is signed, fresh, and about the same key, amount and
-//! target. A forged or stale one changes nothing.
+//! target. A forged or stale one leaves no trace. A true one is taken in like any other message: its
+//! consumer is `provider:<name>`, its id the provider's event id, its effect the evidence.
 
-use domain::{ids::TenantId, json::Json, money::Money, operation::Status, problem::Code};
+use chrono::DateTime;
+use domain::{
+    inbox::{InboxState, MAX_MESSAGE_ID_CHARS, PROVIDER_PREFIX},
+    json::Json,
+    money::Money,
+    operation::Status,
+    problem::Code,
+};
 use hmac::{Hmac, KeyInit as _, Mac as _};
+use serde_json::json;
 use sha2::Sha256;
+use sqlx::PgConnection;
 
+use super::{
+    effect::{Done, Origin},
+    message::{Incoming, named},
+};
 use crate::{
     Engine,
     actor::Actor,
     error::EngineError,
-    operations::{FinishOutcome, Moves, Said, keep_evidence, lock_with_kind, retrying},
+    operations::{FinishOutcome, Moves, Said, keep_evidence, lock_with_kind},
     provider::same_target,
     store::{Target, answer, evidence, lease, tenant},
 };
@@ -27,7 +41,7 @@ pub enum WebhookTaken {
     Proved,
     /// It was kept as evidence.
     Kept,
-    /// It was kept before.
+    /// It came before.
     Repeated,
     /// No operation of the tenant has that key: somebody else's effect.
     Unmatched,
@@ -43,14 +57,29 @@ struct Message {
     body: Json,
 }
 
+impl WebhookTaken {
+    /// The word on the wire.
+    #[must_use]
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Proved => "proved",
+            Self::Kept => "kept",
+            Self::Repeated => "repeated",
+            Self::Unmatched => "unmatched",
+        }
+    }
+}
+
 impl Engine {
-    /// Takes a provider's message. `signature` is the header `t=<unix seconds>,v1=<hex>`, an
-    /// HMAC-SHA-256 over `<t>.<body>`.
+    /// Takes a provider's message in, through the inbox. `signature` is the header
+    /// `t=<unix seconds>,v1=<hex>`, an HMAC-SHA-256 over `<t>.<body>`.
     ///
     /// # Errors
     /// Refused: `unauthenticated` for a wrong signature, a stale time, or a tenant or provider
-    /// without a secret; `request_invalid` for a body that is not JSON; `unprocessable` with the
-    /// field for one that is missing or does not fit.
+    /// without a secret; `request_invalid` for a body that is not JSON, `unprocessable` with the
+    /// field for one that is missing or does not fit; all with nothing stored. `message_reused` for
+    /// another body under an event's id, with the conflict kept; `dead` for one that failed as
+    /// often as its consumer allows.
     pub async fn provider_webhook(
         &self,
         tenant_slug: &str,
@@ -75,58 +104,82 @@ impl Engine {
         let tenant = tenant::find(&mut db, tenant_slug).await?.ok_or_else(refused)?;
         drop(db);
         let message = read(body)?;
-        let (engine, provider) = (self.clone(), provider.to_owned());
-        Self::detached(async move {
-            retrying(|| engine.take_message(tenant, &provider, &message)).await
-        })
-        .await
-    }
-
-    async fn take_message(
-        &self,
-        tenant: TenantId,
-        provider: &str,
-        message: &Message,
-    ) -> Result<WebhookTaken, EngineError> {
-        let Some(id) = evidence::target_of(&message.provider_key) else {
-            return Ok(WebhookTaken::Unmatched);
-        };
-        let target = Target { tenant, id };
-        let mut tx = self.pools.begin_engine().await?;
-        let (mut row, kind) = match lock_with_kind(&mut tx, target).await {
-            Ok(found) => found,
-            Err(EngineError::Refused(_)) => return Ok(WebhookTaken::Unmatched),
-            Err(error) => return Err(error),
-        };
-        // A mail provider's secret must not settle a payment.
-        let speaks_for = |name: &str| {
-            name == provider
-                || name.strip_prefix(provider).is_some_and(|rest| rest.starts_with('.'))
-        };
-        if !kind.provider.as_deref().is_some_and(speaks_for) {
-            return Ok(WebhookTaken::Unmatched);
+        let effect = json!({ "webhook": { "provider": provider } }).to_string().into_bytes();
+        let asked = Json::parse(&effect)
+            .map_err(|error| EngineError::Unreadable(format!("own effect: {error}")))?;
+        let taken = self
+            .take_in(Incoming {
+                tenant,
+                consumer: format!("{PROVIDER_PREFIX}{provider}"),
+                source: provider.to_owned(),
+                message_id: message.event,
+                // Each delivery is signed anew, so what the signature proves is this delivery's age.
+                produced_at: DateTime::from_timestamp(signed_at, 0).unwrap_or(now),
+                payload: body.to_vec(),
+                content: Some(message.body),
+                effect: Some((effect, asked)),
+                actor: Actor::new("webhook", provider),
+            })
+            .await?;
+        let received = taken.received;
+        match received.state {
+            InboxState::Dead | InboxState::Quarantined => {
+                let code = match received.state {
+                    InboxState::Dead => Code::Dead,
+                    _ => Code::Quarantined,
+                };
+                Err(EngineError::refused_with(code, |refusal| refusal.detail = received.error))
+            }
+            _ => Ok(taken.done.and_then(|done| done.webhook).unwrap_or(WebhookTaken::Repeated)),
         }
-        let payload = answer::payload(&mut tx, target).await?;
-        let was = row.status;
-        let said = Said {
-            source: "webhook",
-            outcome: message.outcome,
-            external_reference: message.reference.as_deref(),
-            amount: message.amount.as_ref(),
-            fence: None,
-            provider_event: Some(&message.event),
-            target_matches: payload.is_none_or(|payload| same_target(&payload, &message.body)),
-        };
-        let mut moves = Moves::new(&mut tx, Actor::new("webhook", provider));
-        let kept = keep_evidence(&mut moves, &mut row, &kind, said).await?;
-        moves.finish().await?;
-        tx.commit().await?;
-        Ok(match (kept, was) {
-            (false, _) => WebhookTaken::Repeated,
-            (true, Status::Unknown) if row.status.is_final() => WebhookTaken::Proved,
-            (true, _) => WebhookTaken::Kept,
-        })
     }
+}
+
+/// Keeps a provider's word about an operation, and moves the operation as far as it proves
+/// something (O16, O17, O24 to O26, O30).
+pub(super) async fn take(
+    db: &mut PgConnection,
+    provider: &str,
+    origin: Origin<'_>,
+) -> Result<Done, EngineError> {
+    let unmatched = || Done { webhook: Some(WebhookTaken::Unmatched), ..Done::default() };
+    let message = read(origin.payload)?;
+    let Some(id) = evidence::target_of(&message.provider_key) else {
+        return Ok(unmatched());
+    };
+    let target = Target { tenant: origin.address.tenant, id };
+    let (mut row, kind) = match lock_with_kind(db, target).await {
+        Ok(found) => found,
+        Err(EngineError::Refused(_)) => return Ok(unmatched()),
+        Err(error) => return Err(error),
+    };
+    // A mail provider's secret must not settle a payment.
+    let speaks_for = |name: &str| {
+        name == provider || name.strip_prefix(provider).is_some_and(|rest| rest.starts_with('.'))
+    };
+    if !kind.provider.as_deref().is_some_and(speaks_for) {
+        return Ok(unmatched());
+    }
+    let payload = answer::payload(db, target).await?;
+    let was = row.status;
+    let said = Said {
+        source: "webhook",
+        outcome: message.outcome,
+        external_reference: message.reference.as_deref(),
+        amount: message.amount.as_ref(),
+        fence: None,
+        provider_event: Some(&message.event),
+        target_matches: payload.is_none_or(|payload| same_target(&payload, &message.body)),
+    };
+    let mut moves = Moves::new(db, origin.actor.clone());
+    let kept = keep_evidence(&mut moves, &mut row, &kind, said).await?;
+    moves.finish().await?;
+    let taken = match (kept, was) {
+        (false, _) => WebhookTaken::Repeated,
+        (true, Status::Unknown) if row.status.is_final() => WebhookTaken::Proved,
+        (true, _) => WebhookTaken::Kept,
+    };
+    Ok(Done { operation_id: Some(id), webhook: Some(taken), ..Done::default() })
 }
 
 /// Checks a signature in constant time; the instant that it was made for.
@@ -160,8 +213,8 @@ fn read(body: &[u8]) -> Result<Message, EngineError> {
     })?;
     let text = |pointer: &str| body.pointer(pointer).and_then(Json::scalar_text).map(str::to_owned);
     let event = text("/id")
-        .filter(|id| !id.is_empty() && id.len() <= 512)
-        .ok_or_else(|| unfit("id", "a text of 1 to 512 bytes"))?;
+        .filter(|id| named("id", id, MAX_MESSAGE_ID_CHARS).is_ok())
+        .ok_or_else(|| unfit("id", "a text of 1 to 512 characters"))?;
     let kind = text("/type").ok_or_else(|| unfit("type", "a text, such as charge.succeeded"))?;
     let outcome = match kind.rsplit('.').next() {
         Some("succeeded" | "sent" | "published") => FinishOutcome::Done,

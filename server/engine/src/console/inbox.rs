@@ -1,0 +1,228 @@
+//! The list of messages and one message: filters checked and bounded, pages by key both ways,
+//! bodies masked by the kind that they lead to.
+
+use chrono::{DateTime, Utc};
+use domain::{
+    access::Permission,
+    ids::MessageId,
+    json::Json,
+    listing::{Cursor, DEFAULT_PAGE, InboxFilter, Page},
+    machine::Machine as _,
+    problem::Code,
+    view::{BodyView, MessageConflict, MessageDetail, MessageRow},
+};
+use sqlx::PgConnection;
+
+use super::list::{cursors, id_range, span};
+use crate::{
+    Engine, StaffCaller,
+    error::EngineError,
+    inbox::{Effect, likeness, needs_second_person},
+    operations::{bounded, masked},
+    settings::Limits,
+    store::{
+        Target, inbox::Address, inbox_conflict, inbox_listing, inbox_listing::Narrowing, kind,
+        lease, operation,
+    },
+};
+
+/// Matches of each kind that a search reads.
+const MAX_MATCHES: i64 = 500;
+/// The most of a body that is shown, in bytes.
+const MAX_SHOWN: usize = 32 * 1024;
+
+impl Engine {
+    /// One page of messages, newest first.
+    ///
+    /// # Errors
+    /// Refused: `permission_missing`; `filter_invalid` with the part named.
+    pub async fn list_messages(
+        &self,
+        by: &StaffCaller,
+        filter: &InboxFilter,
+    ) -> Result<Page<MessageRow>, EngineError> {
+        by.require(Permission::Read)?;
+        let (engine, by, filter) = (self.clone(), by.clone(), filter.clone());
+        Self::detached(async move {
+            let mut tx = engine.pools.begin_console(by.tenant_id()).await?;
+            let now = lease::clock(&mut tx).await?;
+            let mut narrowing = narrow(&by, &filter, now, &engine.settings.limits)?;
+            let limit = narrowing.limit;
+            let mut more_matches = false;
+            if let Some(q) = filter.q.as_deref().map(str::trim).filter(|q| !q.is_empty()) {
+                // U+10FFFF sorts after every character that a stored text can continue with.
+                let end = format!("{q}\u{10ffff}");
+                let (found, more) = inbox_listing::search(
+                    &mut tx,
+                    by.tenant_id(),
+                    (q, &end),
+                    id_range(q),
+                    MAX_MATCHES,
+                )
+                .await?;
+                narrowing.found = Some(found);
+                more_matches = more;
+            }
+            narrowing.limit = limit + 1;
+            let mut ids = inbox_listing::ids(&mut tx, &narrowing).await?;
+            let further = i64::try_from(ids.len()).is_ok_and(|found| found > limit);
+            ids.truncate(usize::try_from(limit).unwrap_or_default());
+            let items = inbox_listing::rows(&mut tx, by.tenant_id(), &ids).await?;
+            tx.commit().await?;
+            let ids: Vec<_> = ids.into_iter().map(MessageId::uuid).collect();
+            let (next, previous) = cursors(narrowing.cursor, &ids, further);
+            Ok(Page { items, next, previous, narrow: more_matches, as_of: now })
+        })
+        .await
+    }
+
+    /// One message with what stands beside it.
+    ///
+    /// # Errors
+    /// Refused: `permission_missing`; `not_found`, the same for one of another tenant.
+    pub async fn message(
+        &self,
+        by: &StaffCaller,
+        id: MessageId,
+    ) -> Result<MessageDetail, EngineError> {
+        by.require(Permission::Read)?;
+        let (engine, tenant) = (self.clone(), by.tenant_id());
+        Self::detached(async move {
+            let not_found = || EngineError::refused(Code::NotFound);
+            let mut tx = engine.pools.begin_console(tenant).await?;
+            let now = lease::clock(&mut tx).await?;
+            let row =
+                inbox_listing::rows(&mut tx, tenant, &[id]).await?.pop().ok_or_else(not_found)?;
+            let bodies = inbox_listing::bodies(&mut tx, tenant, id).await?.ok_or_else(not_found)?;
+            let address = Address {
+                tenant,
+                consumer: &row.consumer,
+                source: &row.source,
+                message_id: &row.message_id,
+            };
+            let (payload, effect) = (bodies.payload.as_deref(), bodies.effect.as_deref());
+            let second = needs_second_person(&engine, &mut tx, tenant, payload, effect).await?;
+            let mut like = likeness(&mut tx, &engine.settings, address, payload, effect).await?;
+            like.ids.extend(row.operation_id.map(domain::ids::OperationId::uuid));
+            let related = inbox_listing::related(&mut tx, tenant, &like).await?;
+            let stored = inbox_conflict::of(&mut tx, tenant, id).await?;
+            let timeline = inbox_listing::moves(&mut tx, tenant, id).await?;
+            let pointers = masked_pointers(&mut tx, &row, like.ids.first(), tenant, effect).await?;
+            tx.commit().await?;
+            let in_effect: Vec<_> =
+                pointers.iter().map(|pointer| format!("/operation/payload{pointer}")).collect();
+            Ok(MessageDetail {
+                as_of: now,
+                payload: payload.map(|bytes| body(bytes, &pointers)),
+                effect: effect.map(|bytes| body(bytes, &in_effect)),
+                last_error: bodies.last_error,
+                needs_second_person: row.status.needs_person() && second,
+                related,
+                conflicts: stored
+                    .into_iter()
+                    .map(|stored| MessageConflict {
+                        count: stored.count,
+                        first_at: stored.first_at,
+                        last_at: stored.last_at,
+                        payload: stored.payload.map(|bytes| BodyView {
+                            cut: stored.payload_cut,
+                            ..body(&bytes, &pointers)
+                        }),
+                    })
+                    .collect(),
+                timeline,
+                row,
+            })
+        })
+        .await
+    }
+}
+
+/// What nobody may see of a message: the masked fields of the kind that it leads to.
+async fn masked_pointers(
+    db: &mut PgConnection,
+    row: &MessageRow,
+    about: Option<&uuid::Uuid>,
+    tenant: domain::ids::TenantId,
+    effect: Option<&[u8]>,
+) -> Result<Vec<String>, EngineError> {
+    let named = match effect.map(Effect::parse) {
+        Some(Ok(Effect::Operation(effect))) => Some(effect.operation),
+        _ => {
+            let id = row.operation_id.or_else(|| about.copied().map(domain::ids::OperationId::new));
+            match id {
+                Some(id) => operation::kind_name(db, Target { tenant, id }).await?,
+                None => None,
+            }
+        }
+    };
+    let Some(name) = named else { return Ok(Vec::new()) };
+    Ok(kind::find(db, tenant, &name).await?.map(|kind| kind.masked_pointers).unwrap_or_default())
+}
+
+/// A body, masked and bounded. One that is no JSON is shown only where nothing would have to be
+/// masked in it.
+fn body(bytes: &[u8], pointers: &[String]) -> BodyView {
+    let size = i64::try_from(bytes.len()).unwrap_or(i64::MAX);
+    let (text, masked) = match Json::parse(bytes) {
+        Ok(value) => {
+            let masking = masked(value, pointers);
+            (masking.payload.pretty(), masking.masked)
+        }
+        Err(_) if pointers.is_empty() => (String::from_utf8_lossy(bytes).into_owned(), 0),
+        Err(_) => (String::new(), 1),
+    };
+    let (text, cut) = bounded(text, MAX_SHOWN);
+    BodyView { text, bytes: size, cut, masked }
+}
+
+fn narrow(
+    by: &StaffCaller,
+    filter: &InboxFilter,
+    now: DateTime<Utc>,
+    limits: &Limits,
+) -> Result<Narrowing, EngineError> {
+    let unfit =
+        |field: &str, detail: String| EngineError::field(Code::FilterInvalid, field, detail);
+    for (field, text) in [
+        ("q", &filter.q),
+        ("consumer", &filter.consumer),
+        ("source", &filter.source),
+        ("cursor", &filter.cursor),
+    ] {
+        let Some(text) = text else { continue };
+        let most = limits.filter_chars;
+        if text.chars().count() > most {
+            return Err(unfit(field, format!("{field} is longer than {most} characters")));
+        }
+        if text.contains('\0') {
+            return Err(unfit(field, format!("{field} holds U+0000")));
+        }
+    }
+    let most = limits.page_rows;
+    let limit = filter.limit.unwrap_or(DEFAULT_PAGE.min(most));
+    if !(1..=most).contains(&limit) {
+        return Err(unfit("limit", format!("a page has 1 to {most} rows")));
+    }
+    let cursor = filter
+        .cursor
+        .as_deref()
+        .map(Cursor::decode)
+        .transpose()
+        .map_err(|error| unfit("cursor", error.to_string()))?;
+    // What waits for a person, and what a search finds, has no default window.
+    let open = filter.status.is_some_and(|state| state.needs_person()) || filter.q.is_some();
+    let (from, to) = span((filter.from, filter.to), now, open, limits.list_days)?;
+    let given = |text: &Option<String>| text.clone().filter(|text| !text.is_empty());
+    Ok(Narrowing {
+        tenant: by.tenant_id(),
+        status: filter.status.map(|state| state.as_str().to_owned()),
+        consumer: given(&filter.consumer),
+        source: given(&filter.source),
+        from,
+        to,
+        cursor,
+        found: None,
+        limit,
+    })
+}

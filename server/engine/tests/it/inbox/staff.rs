@@ -1,0 +1,110 @@
+//! A person runs what machines would not, or drops it: once, at the version shown (N5).
+
+use domain::{access::Role, ids::MessageId, inbox::InboxState, problem::Code};
+use engine::{
+    Actor, EngineError,
+    inbox::{Standing, drop_in, run_in},
+};
+
+use crate::fixture::{Fixture, code};
+
+/// A decision in a transaction of the console's role, as `actions` makes it.
+async fn decide(
+    fixture: &Fixture,
+    id: MessageId,
+    version: i64,
+    run: bool,
+) -> Result<(Standing, Standing), EngineError> {
+    let mut tx = fixture.pool().begin().await.unwrap();
+    sqlx::query("set local role onceover_app").execute(&mut *tx).await.unwrap();
+    let tenant = fixture.tenant();
+    sqlx::query("select set_config('app.tenant', $1, true)")
+        .bind(tenant.to_string())
+        .execute(&mut *tx)
+        .await
+        .unwrap();
+    let actor = Actor::new("staff", "operator@acme.test");
+    let decided = if run {
+        run_in(&mut tx, &fixture.engine, &actor, (tenant, id), version, "seen at the provider")
+            .await
+    } else {
+        drop_in(&mut tx, &actor, (tenant, id), version, "done by hand long ago").await
+    };
+    match &decided {
+        Ok(_) => tx.commit().await.unwrap(),
+        Err(_) => tx.rollback().await.unwrap(),
+    }
+    decided
+}
+
+#[tokio::test]
+async fn running_a_quarantined_message_twice_is_one_effect() {
+    let fixture = Fixture::new().await;
+    let id = fixture.quarantined("m-1").await.id;
+    let (one, two) = tokio::join!(decide(&fixture, id, 1, true), decide(&fixture, id, 1, true));
+    let (won, lost) = if one.is_ok() { (one, two) } else { (two, one) };
+    let (before, after) = won.unwrap();
+    assert_eq!((before.status, before.version), (InboxState::Quarantined, 1));
+    assert_eq!((after.status, after.version), (InboxState::Processed, 2));
+    assert!(after.operation_id.is_some());
+    assert_eq!(code(lost), Code::Stale);
+    assert_eq!(code(decide(&fixture, id, 2, true).await), Code::NotAllowedInState);
+    assert_eq!(fixture.operations().await, 1);
+    let mut again = fixture.message("m-1").await;
+    again.produced_at -= 8 * super::DAY;
+    assert!(!fixture.expect(&again, InboxState::Processed).await.first);
+    let by_person =
+        "select count(*) from machine_events where rule = 'N5' and actor = 'operator@acme.test'
+        and detail ->> 'reason' = 'seen at the provider'";
+    assert_eq!(fixture.count(by_person).await, 1);
+}
+
+#[tokio::test]
+async fn a_dropped_message_has_no_effect_and_its_redelivery_none() {
+    let fixture = Fixture::new().await;
+    let id = fixture.quarantined("m-1").await.id;
+    let (_, after) = decide(&fixture, id, 1, false).await.unwrap();
+    assert_eq!(after.status, InboxState::Dropped);
+    assert_eq!(code(decide(&fixture, id, 2, true).await), Code::NotAllowedInState);
+    let mut again = fixture.message("m-1").await;
+    again.produced_at -= 8 * super::DAY;
+    fixture.expect(&again, InboxState::Dropped).await;
+    assert_eq!(fixture.operations().await, 0);
+    let unknown = MessageId::new(uuid::Uuid::nil());
+    assert_eq!(code(decide(&fixture, unknown, 1, true).await), Code::NotFound);
+}
+
+#[tokio::test]
+async fn a_run_whose_effect_is_refused_leaves_the_message_where_it_stood() {
+    let fixture = Fixture::new().await;
+    fixture.put_consumer(|policy| policy.max_failures = 1).await;
+    let mut message = fixture.message("m-1").await;
+    message.then = Some(br#"{"operation":{"operation":"letter.send"}}"#.into());
+    let dead = fixture.expect(&message, InboxState::Dead).await;
+    assert_eq!(code(decide(&fixture, dead.id, 1, true).await), Code::KindUnknown);
+    fixture.expect(&message, InboxState::Dead).await;
+    let operator = fixture.person("operator", Role::Operator).await;
+    let seen = fixture.engine.message(&operator, dead.id).await.unwrap();
+    assert!(seen.needs_second_person, "what nobody can tell counts as money");
+}
+
+#[tokio::test]
+async fn a_person_sees_what_may_have_been_done_already_and_whether_it_is_money() {
+    let fixture = Fixture::new().await;
+    // Done long ago under another key: the same invoice.
+    let (done, fence) = fixture.executing("INV-1/1").await;
+    fixture.finish(done, fence, engine::FinishOutcome::Done, Some("ch_1")).await.unwrap();
+    let id = fixture.quarantined("m-1").await.id;
+    let operator = fixture.person("operator", Role::Operator).await;
+    let seen = fixture.engine.message(&operator, id).await.unwrap();
+    assert_eq!(seen.related.iter().map(|row| row.id).collect::<Vec<_>>(), [done]);
+    assert!(seen.needs_second_person);
+    let mut mail = fixture.message("m-2").await;
+    mail.produced_at -= 8 * super::DAY;
+    mail.then = Some(br#"{"operation":{"operation":"campaign.send"}}"#.into());
+    mail.payload = br#"{"campaign_id":"c","recipient_id":"r","reference":"ch_1"}"#.into();
+    let mail = fixture.expect(&mail, InboxState::Quarantined).await;
+    let seen = fixture.engine.message(&operator, mail.id).await.unwrap();
+    assert!(!seen.needs_second_person);
+    assert_eq!(seen.related.len(), 1, "the same reference");
+}

@@ -1,0 +1,164 @@
+//! Messages: a service hands one in, with what it starts; a person's program looks at them.
+
+use axum::{
+    Json,
+    body::Bytes,
+    extract::{Path, RawQuery, State},
+    http::{HeaderMap, StatusCode},
+    response::{IntoResponse, Response},
+};
+use chrono::DateTime;
+use domain::{
+    ids::MessageId,
+    inbox::InboxState,
+    listing::{InboxFilter, Page},
+    problem::Code,
+    view::{MessageDetail, MessageRow},
+};
+use engine::{ReceiveMessage, Received};
+use serde_json::{Value, json, value::RawValue};
+
+use super::{
+    auth::{Service, Staff},
+    body::Fields,
+    console::{bad_filter, instant},
+};
+use crate::{refusal::Refused, router::AppState};
+
+/// `POST /inbox`.
+pub async fn receive(
+    State(state): State<AppState>,
+    Service(by): Service,
+    headers: HeaderMap,
+    body: Bytes,
+) -> Result<Response, Refused> {
+    let mut fields = Fields::parse(&headers, &body)?;
+    // A message without an instant of its own cannot be told from one that was forgotten (D29).
+    let produced_at = fields
+        .text("produced_at")?
+        .and_then(|text| DateTime::parse_from_rfc3339(&text).ok())
+        .ok_or_else(|| {
+            Refused::code(Code::RequestInvalid)
+                .field("produced_at")
+                .detail("produced_at must be an instant such as 2026-11-29T12:00:00Z.")
+        })?;
+    let bytes = |raw: &RawValue| raw.get().as_bytes().to_vec();
+    let message = ReceiveMessage {
+        consumer: fields.required_text("consumer")?,
+        source: fields.required_text("source")?,
+        message_id: fields.required_text("message_id")?,
+        produced_at: produced_at.to_utc(),
+        payload: fields.raw("payload").map(bytes).ok_or_else(|| {
+            Refused::code(Code::PayloadInvalid).field("payload").detail("payload is missing.")
+        })?,
+        then: fields.raw("then").filter(|raw| raw.get() != "null").map(bytes),
+    };
+    fields.finish()?;
+    answer(&state.engine.receive_message(&by, message).await?)
+}
+
+/// First, again, or waiting for a person.
+fn answer(received: &Received) -> Result<Response, Refused> {
+    let code = match received.state {
+        InboxState::Quarantined => Code::Quarantined,
+        InboxState::Dead => Code::Dead,
+        InboxState::Processing | InboxState::Processed | InboxState::Dropped => {
+            let status = if received.first { StatusCode::CREATED } else { StatusCode::OK };
+            let body = json!({
+                "id": received.id,
+                "status": received.state,
+                "operation_id": received.operation_id,
+                "workflow_id": received.workflow_id,
+            });
+            return Ok((status, Json(body)).into_response());
+        }
+    };
+    let refused = Refused::code(code)
+        .with("id", received.id.to_string())
+        .with("state", received.state.label());
+    Err(match &received.error {
+        Some(error) => refused.detail(format!("Its last delivery failed with {error}")),
+        None => refused,
+    })
+}
+
+/// `GET /inbox`.
+pub async fn list(
+    State(state): State<AppState>,
+    Staff(by): Staff,
+    RawQuery(query): RawQuery,
+) -> Result<Json<Page<MessageRow>>, Refused> {
+    let filter = filter(query.as_deref().unwrap_or_default())?;
+    Ok(Json(state.engine.list_messages(&by, &filter).await?))
+}
+
+/// Reads the filter; a name or value that the list does not know is refused, never skipped.
+fn filter(query: &str) -> Result<InboxFilter, Refused> {
+    let mut filter = InboxFilter::default();
+    let mut seen: Vec<String> = Vec::new();
+    for (name, value) in url::form_urlencoded::parse(query.as_bytes()) {
+        if seen.iter().any(|known| *known == name) {
+            return Err(bad_filter(&name, "A filter is given once."));
+        }
+        let text = || Some(value.clone().into_owned());
+        match name.as_ref() {
+            _ if value.is_empty() => {}
+            "status" => {
+                let status =
+                    value.parse().map_err(|_| bad_filter("status", "There is no such state."))?;
+                filter.status = Some(status);
+            }
+            "consumer" => filter.consumer = text(),
+            "source" => filter.source = text(),
+            "q" => filter.q = text(),
+            "from" => filter.from = Some(instant("from", &value)?),
+            "to" => filter.to = Some(instant("to", &value)?),
+            "cursor" => filter.cursor = text(),
+            "limit" => {
+                let limit = value.parse();
+                filter.limit =
+                    Some(limit.map_err(|_| bad_filter("limit", "limit is a whole number."))?);
+            }
+            _ => return Err(bad_filter(&name, "The list has no such filter.")),
+        }
+        seen.push(name.into_owned());
+    }
+    Ok(filter)
+}
+
+/// `GET /inbox/{id}`.
+pub async fn show(
+    State(state): State<AppState>,
+    Staff(by): Staff,
+    Path(path): Path<String>,
+) -> Result<Json<Value>, Refused> {
+    let id: MessageId = path.parse().map_err(|_| Refused::code(Code::NotFound))?;
+    Ok(Json(in_full(&state.engine.message(&by, id).await?)))
+}
+
+/// A message in full: the facts of its list row stand at the top, beside the rest.
+fn in_full(detail: &MessageDetail) -> Value {
+    let mut whole = json!(detail);
+    if let Value::Object(members) = &mut whole
+        && let Some(Value::Object(row)) = members.remove("row")
+    {
+        members.extend(row);
+    }
+    whole
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_filter_that_the_list_does_not_know_is_refused() {
+        for query in ["status=unknown", "operation=x", "q=a&q=b", "limit=x", "to=tomorrow"] {
+            assert!(filter(query).is_err(), "{query}");
+        }
+        let read = filter("status=dead&consumer=billing&source=&q=m-1&limit=3").unwrap();
+        assert_eq!(read.status, Some(InboxState::Dead));
+        assert_eq!(read.consumer.as_deref(), Some("billing"));
+        assert_eq!((read.source, read.q.as_deref()), (None, Some("m-1")));
+    }
+}
