@@ -19,7 +19,7 @@ kill -9 "$server"
 wait "$server"
 "#;
 
-/// A real broker with JetStream on a free port of this machine, its files in a folder of its own.
+/// A real broker with `JetStream` on a free port of this machine, its files in a folder of its own.
 /// Killed, and its files removed, with this value.
 #[derive(Debug)]
 pub struct NatsServer {

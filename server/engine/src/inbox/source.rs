@@ -1,4 +1,4 @@
-//! A broker as a source of messages: a durable pull consumer on a NATS JetStream stream.
+//! A broker as a source of messages: a durable pull consumer on a stream of NATS `JetStream`.
 //!
 //! A delivery is acknowledged only after the transaction that took it in has committed, so a crash
 //! in between costs a redelivery, which the inbox knows. What fails comes again later; what is dead,
