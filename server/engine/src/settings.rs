@@ -1,7 +1,5 @@
 //! What the engine needs to know from outside, and the limits that it and its doors hold.
 
-use std::fmt;
-
 use domain::idempotency::MAX_KEY_CHARS;
 
 use std::{fmt, time::Duration};

@@ -19,7 +19,6 @@ use super::effect::{Done, Effect, Origin};
 use crate::{
     Engine,
     actor::Actor,
-    database::Tx,
     error::EngineError,
     operations::terms_of,
     settings::Settings,
@@ -52,7 +51,7 @@ pub struct Standing {
 /// # Errors
 /// Refused: `not_found`, `stale`, `not_allowed_in_state`, and whatever its effect refuses.
 pub async fn run_in(
-    tx: &mut Tx,
+    tx: &mut PgConnection,
     engine: &Engine,
     actor: &Actor,
     (tenant, id): (TenantId, MessageId),
@@ -82,7 +81,7 @@ pub async fn run_in(
 /// # Errors
 /// Refused: `not_found`, `stale`, `not_allowed_in_state`.
 pub async fn drop_in(
-    tx: &mut Tx,
+    tx: &mut PgConnection,
     actor: &Actor,
     (tenant, id): (TenantId, MessageId),
     version: i64,
@@ -94,7 +93,7 @@ pub async fn drop_in(
 }
 
 async fn locked(
-    tx: &mut Tx,
+    tx: &mut PgConnection,
     tenant: TenantId,
     id: MessageId,
     version: i64,
@@ -120,7 +119,7 @@ async fn locked(
 }
 
 async fn settle(
-    tx: &mut Tx,
+    tx: &mut PgConnection,
     actor: &Actor,
     (tenant, id): (TenantId, MessageId),
     waiting: &Waiting,
