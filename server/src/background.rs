@@ -48,6 +48,12 @@ const TASKS: &[Task] = &[
         backlog: Some(|engine| Box::pin(async move { engine.backlog(Queue::Unknown).await })),
     },
     Task {
+        name: "unwind what is to be undone",
+        every: Duration::from_secs(1),
+        batch: |engine| Box::pin(async move { engine.unwind_due().await }),
+        backlog: Some(|engine| Box::pin(async move { engine.backlog(Queue::Undoing).await })),
+    },
+    Task {
         name: "expire old operations",
         every: Duration::from_secs(60),
         batch: |engine| Box::pin(async move { engine.expire_due().await }),

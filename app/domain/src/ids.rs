@@ -67,6 +67,8 @@ ids! {
     IncidentId;
     /// A process of several steps, each done once.
     WorkflowId;
+    /// The link of an operation to its undo.
+    CompensationId;
     /// An event waiting to be told.
     EventId;
     /// A message from others, taken in once.

@@ -3,6 +3,7 @@
 
 pub mod access;
 pub mod action;
+pub mod compensation;
 pub mod idempotency;
 pub mod ids;
 pub mod inbox;

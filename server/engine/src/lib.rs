@@ -16,6 +16,7 @@ mod report;
 
 pub mod actions;
 pub mod background;
+pub mod compensation;
 pub mod console;
 pub mod identity;
 pub mod inbox;

@@ -4,6 +4,7 @@
 //! see. Instants are the database's (D19); `as_of` says when they were read.
 
 mod background;
+mod compensation;
 mod inbox;
 mod operation;
 mod overview;
@@ -12,6 +13,7 @@ mod record;
 mod workflow;
 
 pub use background::{BackgroundView, TaskView, WorkerView};
+pub use compensation::{CompensationPlan, PlannedUndo, UndoView};
 pub use inbox::{MessageConflict, MessageDetail, MessageRow, MoveView, RelatedOperation};
 pub use operation::{ActionOffer, BodyView, KindView, OperationDetail, OperationRow, ResponseView};
 pub use overview::{AttentionRow, Cause, Me, Overview, Queue};

@@ -20,6 +20,8 @@ pub enum Queue {
     Purge,
     /// Events that are to be told.
     Events,
+    /// Undos that are asked for, and workflows that are being undone.
+    Undoing,
 }
 
 impl Engine {
@@ -34,6 +36,7 @@ impl Engine {
             Queue::Unknown => backlog::unknown(&mut db).await,
             Queue::Expiry => backlog::expiry(&mut db).await,
             Queue::Events => backlog::events(&mut db).await,
+            Queue::Undoing => backlog::undoing(&mut db).await,
             Queue::Purge => {
                 let kinds = kind::purgeable(&mut db).await?;
                 backlog::purge(&mut db, &kinds).await

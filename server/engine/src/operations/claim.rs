@@ -16,7 +16,7 @@ use crate::{
     caller::ServiceCaller,
     database::Tx,
     error::EngineError,
-    store::{Target, answer, due, lease, operation::Change},
+    store::{Target, answer, compensation, due, lease, operation::Change},
 };
 
 /// The most that one call hands out.
@@ -120,8 +120,13 @@ pub(crate) async fn hand_out(
         if lease::lock(tx, target).await?.is_some_and(|held| held.is_live()) {
             continue;
         }
+        let retried = row.status == domain::operation::Status::FailedRetryable;
+        // An undo may have been asked for in between: what is to be undone is not tried again (O13).
+        if retried && compensation::stops_retry(tx, target).await? {
+            continue;
+        }
         let mut moves = Moves::new(tx, actor.clone());
-        if row.status == domain::operation::Status::FailedRetryable {
+        if retried {
             let change = Change { claims: Some(0), ..Change::default() };
             if moves.make(&mut row, &kind, Event::Retry, change).await? != Event::Retry {
                 events.push(moves.into_told());

@@ -5,6 +5,7 @@
 use domain::{
     idempotency::{Fingerprint, HASH_VERSION},
     ids::{OperationId, TenantId},
+    money::Money,
     operation::Status,
     problem::Code,
 };
@@ -15,9 +16,10 @@ use super::{kind_named, payload};
 use crate::{
     actor::Actor,
     error::EngineError,
-    settings::Settings,
+    settings::{Limits, Settings},
     store::{
         Target,
+        kind::KindPolicy,
         operation::{self, NewOperation},
         term,
     },
@@ -109,6 +111,19 @@ pub(crate) async fn enqueue(
             fingerprint(row.hash_version).is_some_and(|asked| asked.hash[..] == row.hash[..]);
         return Ok(if same { Enqueued::Known(id, row.status) } else { Enqueued::Reused(id) });
     }
+}
+
+/// Whether a kind takes a payload and its amount; asked before anything is promised.
+pub(crate) fn check_own(
+    kind: &KindPolicy,
+    payload: &[u8],
+    amount: Option<&Money>,
+    limits: &Limits,
+) -> Result<(), EngineError> {
+    let parsed = payload::parse(payload, limits)?;
+    let minor = amount.map(|money| money.amount_minor);
+    payload::amount(kind, &parsed, minor, amount.map(|money| money.currency.as_str()))?;
+    Ok(())
 }
 
 /// Whether what was refused is the asker's fault: it would be refused again.

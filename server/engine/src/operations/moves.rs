@@ -12,6 +12,7 @@ use sqlx::PgConnection;
 use super::{
     follow::{self, Then},
     guards::gives_way_to_evidence,
+    links,
 };
 use crate::{
     actor::Actor,
@@ -118,7 +119,7 @@ impl<'a> Moves<'a> {
             change.reconcile_tries = Some(0);
             change.ask_by = Some("lookup");
         }
-        let (was, brought) = (row.status, change.brought.take());
+        let (was, brought) = ((row.status, row.needs_manual), change.brought.take());
         operation::advance(self.db, row, event, &self.actor, change).await?;
         if !matches!(
             event,
@@ -131,7 +132,11 @@ impl<'a> Moves<'a> {
             let topic = format!("operation.{}", row.status);
             self.tell(row, row.target.id.to_string(), topic, payload);
         }
-        let then = follow::step_of(self.db, row, was, event, &self.actor, brought.as_ref()).await?;
+        if was != (row.status, row.needs_manual) {
+            links::follow(self, row, was.0).await?;
+        }
+        let then =
+            follow::step_of(self.db, row, was.0, event, &self.actor, brought.as_ref()).await?;
         if then == Then::GiveUp {
             let change = Change { failure_code: Some("workflow_undone"), ..Change::default() };
             Box::pin(self.make(row, kind, Event::GiveUp, change)).await?;

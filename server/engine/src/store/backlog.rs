@@ -68,6 +68,25 @@ pub async fn expiry(db: &mut PgConnection) -> Result<Backlog, EngineError> {
     Ok(backlog(row.waiting, row.oldest))
 }
 
+/// Undos that wait for their forward operation, and workflows that are being undone or are stuck.
+///
+/// # Errors
+/// The database's.
+pub async fn undoing(db: &mut PgConnection) -> Result<Backlog, EngineError> {
+    let row = sqlx::query!(
+        r#"select count(*) as "waiting!", min(at) as oldest from (
+             (select requested_at as at from compensations
+              where next_at is not null and status in ('requested', 'waiting_forward') limit $1)
+             union all
+             (select updated_at from workflows
+              where next_at is not null and status in ('compensating', 'compensation_stuck') limit $1)) w"#,
+        MAX_COUNTED + 1,
+    )
+    .fetch_one(db)
+    .await?;
+    Ok(backlog(row.waiting, row.oldest))
+}
+
 /// Events that are to be told, also those behind a dead one.
 ///
 /// # Errors

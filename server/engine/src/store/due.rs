@@ -56,6 +56,9 @@ pub async fn due_for_retry(
              select p.id, p.next_at from operations p
              where p.tenant_id = $1 and p.operation = k.name and p.status = 'failed_retryable'
                and p.next_at <= (select onceover_now()) and p.attempt < p.max_attempts
+               and not exists (select from compensations c
+                 where c.tenant_id = p.tenant_id and c.operation_id = p.id
+                   and c.status in ('requested', 'waiting_forward'))
              order by p.next_at limit $3 for update skip locked) o
            order by o.next_at limit $3"#,
         tenant.uuid(),

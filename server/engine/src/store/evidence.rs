@@ -79,6 +79,8 @@ pub struct DoneEvidence {
 }
 
 /// The latest unrefuted evidence of Done, a webhook's first: that is proof where it matches.
+/// Evidence on an earlier undo of the same link counts for its later ones, but proves nothing of
+/// them: money that may have gone back once must not go back again.
 ///
 /// # Errors
 /// The database's.
@@ -87,9 +89,16 @@ pub async fn done_on_record(
     target: Target,
 ) -> Result<Option<DoneEvidence>, EngineError> {
     let row = sqlx::query!(
-        "select source, external_reference, amount_minor, currency, proves from evidence
-         where tenant_id = $1 and operation_id = $2 and says = 'done' and refuted_at is null
-         order by proves desc, (source = 'webhook') desc, id desc limit 1",
+        r#"select source, external_reference, amount_minor, currency,
+             proves and operation_id = $2 as "proves!"
+           from evidence
+           where tenant_id = $1 and says = 'done' and refuted_at is null
+             and operation_id = any(array[$2::uuid] || array(
+               select e.undo_id from compensation_undos u
+               join compensation_undos e on e.tenant_id = u.tenant_id
+                 and e.compensation_id = u.compensation_id and e.n < u.n
+               where u.tenant_id = $1 and u.undo_id = $2))
+           order by 5 desc, (source = 'webhook') desc, id desc limit 1"#,
         target.tenant.uuid(),
         target.id.uuid(),
     )

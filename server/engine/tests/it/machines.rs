@@ -30,3 +30,8 @@ async fn workflows_and_their_steps_move_by_the_same_table_here_and_in_the_databa
     same_rules::<domain::workflow::WorkflowState>(&fixture).await;
     same_rules::<domain::workflow::StepState>(&fixture).await;
 }
+
+#[tokio::test]
+async fn compensation_links_move_by_the_same_table_here_and_in_the_database() {
+    same_rules::<domain::compensation::CompensationState>(&Fixture::new().await).await;
+}

@@ -7,6 +7,7 @@
 )]
 
 mod actions;
+mod compensation;
 mod evidence;
 mod expiry;
 mod fixture;

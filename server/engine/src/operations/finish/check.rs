@@ -44,13 +44,13 @@ pub(super) fn check(finish: &Finish) -> Result<Option<Money>, EngineError> {
     for event in &finish.events {
         // An operation's own events are told by the engine alone.
         if event.aggregate.parse::<OperationId>().is_ok()
-            || ["operation.", "workflow.", "incident."]
+            || ["operation.", "workflow.", "compensation.", "incident."]
                 .iter()
                 .any(|own| event.topic.starts_with(own))
         {
             return unfit(
                 "events",
-                "aggregates that are ids and topics that begin with operation., workflow. or incident. are the engine's own",
+                "aggregates that are ids and topics that begin with operation., workflow., compensation. or incident. are the engine's own",
             );
         }
         let fits = |text: &str, max| {

@@ -17,6 +17,7 @@ use crate::{
     store::{
         Target, answer,
         answer::StoredAnswer,
+        compensation,
         conflict::{self, Conflict},
         event, evidence, incident,
         kind::KindPolicy,
@@ -164,7 +165,8 @@ async fn retry(
             retry_after_s: seconds((next_at - row.now).num_milliseconds()),
         });
     }
-    if row.queued {
+    // Asked to be undone, it is not tried again but given up, in a moment (O13, O14).
+    if row.queued || compensation::stops_retry(tx, row.target).await? {
         return Ok(Admission::InProgress { id, retry_after_s: 1 });
     }
     let mut moves = Moves::new(tx, by.actor());

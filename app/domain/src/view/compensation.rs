@@ -1,0 +1,70 @@
+//! What would be undone, in which order, and what cannot be; and, once it runs, the true state of
+//! each undo.
+
+use serde::{Deserialize, Serialize};
+
+use crate::{
+    compensation::{CompensationState, Effect},
+    ids::{CompensationId, OperationId},
+    money::Money,
+    operation::Status,
+};
+
+/// The undoing of a workflow or of one operation, as it stands or would stand now.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct CompensationPlan {
+    /// What is waited for first: outcomes that are not known yet (D37).
+    pub awaited: Vec<PlannedUndo>,
+    /// What happened, in the order in which it is undone: the reverse of completion (D35).
+    pub undone: Vec<PlannedUndo>,
+    /// Whether something of it stays done, as far as is known now: no plan for "all undone".
+    pub partial: bool,
+}
+
+/// One operation of a plan.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct PlannedUndo {
+    /// The step, where it is one.
+    pub step_key: Option<String>,
+    /// The operation that is undone.
+    pub operation_id: OperationId,
+    /// Its kind.
+    pub operation: String,
+    /// Where it stands.
+    pub status: Status,
+    /// What is known of its effect: its state, or what the latest correction says.
+    pub effect: Effect,
+    /// Amount at stake.
+    pub amount: Option<Money>,
+    /// The provider's reference.
+    pub external_reference: Option<String>,
+    /// The kind of its undo.
+    pub undo_kind: Option<String>,
+    /// Why it cannot be undone, in a sentence: it stays done.
+    pub cannot: Option<String>,
+    /// Its undo, once asked for.
+    pub undo: Option<UndoView>,
+}
+
+/// An undo that was asked for.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct UndoView {
+    /// The link.
+    pub id: CompensationId,
+    /// Where the link stands.
+    pub status: CompensationState,
+    /// Grows with each move; actions name it.
+    pub version: i64,
+    /// Which try it is, from 1.
+    pub n: i32,
+    /// How much it gives back.
+    pub amount: Option<Money>,
+    /// The undo operation.
+    pub undo_id: Option<OperationId>,
+    /// Where that stands: *unknown* is shown as unknown (C8).
+    pub undo_status: Option<Status>,
+    /// Whether machines have given up finding out.
+    pub needs_person: bool,
+    /// Whether a person let the steps before it be undone without it.
+    pub passed: bool,
+}
