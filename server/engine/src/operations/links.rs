@@ -58,7 +58,7 @@ async fn follow_undo(
         }
     }
     if let Some(id) = link.workflow_id {
-        let at = Address { tenant: link.tenant, id: id };
+        let at = Address { tenant: link.tenant, id };
         workflow::wake(moves.db, at).await?;
     }
     Ok(())
