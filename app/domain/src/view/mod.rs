@@ -5,6 +5,7 @@
 
 mod approval;
 mod background;
+mod compensation;
 mod inbox;
 mod compensation;
 mod operation;
@@ -15,6 +16,7 @@ mod workflow;
 
 pub use approval::ApprovalView;
 pub use background::{BackgroundView, TaskView, WorkerView};
+pub use compensation::{CompensationPlan, PlannedUndo, UndoView};
 pub use inbox::{MessageConflict, MessageDetail, MessageRow, MoveView, RelatedOperation};
 pub use compensation::{CompensationPlan, PlannedUndo, UndoView};
 pub use operation::{ActionOffer, BodyView, KindView, OperationDetail, OperationRow, ResponseView};
