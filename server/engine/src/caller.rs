@@ -88,10 +88,6 @@ impl StaffCaller {
             refusal.missing = Some(permission);
         }))
     }
-
-    pub(crate) fn actor(&self) -> Actor {
-        Actor::new("staff", &self.email)
-    }
 }
 
 /// A service with its token.

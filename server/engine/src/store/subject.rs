@@ -227,8 +227,9 @@ async fn message(
 async fn moves_money(
     db: &mut PgConnection,
     tenant: TenantId,
-    effect: &serde_json::Value,
+    effect: &[u8],
 ) -> Result<bool, EngineError> {
+    let effect: serde_json::Value = serde_json::from_slice(effect).unwrap_or_default();
     let Some(kind) = effect.pointer("/operation/operation").and_then(serde_json::Value::as_str)
     else {
         return Ok(true);
