@@ -1,6 +1,6 @@
 //! The providers' controls: rules and ledger, for the story, the services and tests.
 
-use std::time::Duration;
+use std::{collections::BTreeMap, time::Duration};
 
 use serde_json::{Map, Value};
 
@@ -67,6 +67,16 @@ impl ProviderControl {
     pub async fn add(&self, provider: Provider, rule: Rule) -> Result<(), ControlError> {
         let modes = Modes::one(provider, rule);
         self.send(self.client.post(format!("{}/modes", self.url)).json(&modes)).await.map(drop)
+    }
+
+    /// Where the mail provider takes messages by SMTP, such as `smtp://127.0.0.1:2525`.
+    ///
+    /// # Errors
+    /// As [`Self::replace`], or an answer that is not JSON.
+    pub async fn smtp_url(&self) -> Result<String, ControlError> {
+        let text = self.send(self.client.get(format!("{}/addresses", self.url))).await?;
+        let addresses: BTreeMap<String, String> = serde_json::from_str(&text)?;
+        Ok(addresses.get("smtp").cloned().unwrap_or_default())
     }
 
     /// The rules in force. One that held once is gone from here as soon as a request has met it.

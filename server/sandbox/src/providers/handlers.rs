@@ -67,6 +67,12 @@ impl Shared {
         &self.ledger
     }
 
+    /// Notes the names seen under `key`.
+    pub(super) fn note(&self, kind: EffectKind, key: &str, names: Vec<String>) {
+        let mut seen = self.seen.lock().unwrap_or_else(PoisonError::into_inner);
+        seen.insert((kind, key.to_owned()), names);
+    }
+
     /// The names last seen under `key`.
     pub(super) fn names_seen(&self, kind: EffectKind, key: &str) -> Vec<String> {
         let seen = self.seen.lock().unwrap_or_else(PoisonError::into_inner);
@@ -85,7 +91,7 @@ impl Shared {
     }
 
     /// Applies and schedules the webhook. `mode` may delay it.
-    async fn apply(
+    pub(super) async fn apply(
         self: Arc<Self>,
         request: Request,
         plan: EffectPlan,
@@ -128,11 +134,7 @@ pub(super) async fn effect(
         Ok(plan) => plan,
         Err(error) => return broken(&error),
     };
-    shared
-        .seen
-        .lock()
-        .unwrap_or_else(PoisonError::into_inner)
-        .insert((kind, request.key.clone()), names);
+    shared.note(kind, &request.key, names);
     match &plan.mode {
         Mode::Fail500 => {
             return reply::error(

@@ -1,7 +1,8 @@
 //! The fake providers: payments, mail, publications and drafts behind one address.
 //!
-//! Plain HTTP/1 on loopback, without credentials: anyone who can reach it can
-//! make it lie, so any other address is refused at the start.
+//! Plain HTTP/1 on loopback, and [SMTP](smtp) beside it for mail, both without
+//! credentials: anyone who can reach them can make them lie, so any other address
+//! is refused at the start.
 //!
 //! | route | does |
 //! |---|---|
@@ -10,6 +11,7 @@
 //! | `GET /publications/visible?document_id=` | the version that the public sees: `{document_id, visible, version, publication_reference}` |
 //! | `GET /ledger` with any of `reference` (provider's id or merchant's), `key`, `invoice_id`, `campaign_id`, `recipient_id`, `document_id`, `version`, `publication_reference`, `draft_id`, `prompt_sha256`, `kind`, `provider` | the ledger lines that meet all terms, JSON lines |
 //! | `GET`, `PUT`, `POST`, `DELETE /modes` | the rules in force; replaced for the providers named; new ones put in front; all forgotten |
+//! | `GET /addresses` | where else it listens: `{smtp: "smtp://…"}` |
 //! | `GET /health` | 200 once the ledgers are read |
 //!
 //! Only effects are remembered under a key; a refusal or a failure is decided
@@ -27,6 +29,7 @@ mod lookup;
 mod mode;
 mod modes;
 mod reply;
+mod smtp;
 mod table;
 mod webhook;
 
@@ -36,22 +39,25 @@ use std::{
 };
 
 use axum::{
-    Router,
+    Json, Router,
     extract::{DefaultBodyLimit, Query, State},
     routing::{get, post},
 };
+use serde_json::json;
 use tokio::{net::TcpListener, sync::watch};
 
 use self::{
     connection::{CuttableListener, Wire},
     handlers::Shared,
     ledger::Ledger,
+    smtp::SmtpServer,
     table::ModeTable,
     webhook::WebhookSender,
 };
 pub use self::{
     ledger::LedgerError,
     modes::{Match, Mode, Modes, Rule, WebhookPlan},
+    smtp::SmtpLimits,
     webhook::WebhookTarget,
 };
 use crate::{EffectKind, client};
@@ -66,6 +72,10 @@ const DRAIN: Duration = Duration::from_millis(500);
 pub struct Config {
     /// Loopback only; port 0 takes a free one.
     pub listen: SocketAddr,
+    /// Where mail is taken by SMTP: loopback only; port 0 takes a free one.
+    pub smtp_listen: SocketAddr,
+    /// What an SMTP session may take.
+    pub smtp: SmtpLimits,
     /// Where the ledgers and the rules are kept.
     pub data_dir: PathBuf,
     /// Makes ids and generated texts.
@@ -83,6 +93,8 @@ impl Config {
     pub fn new(data_dir: PathBuf, seed: u64) -> Self {
         Self {
             listen: SocketAddr::from(([127, 0, 0, 1], 0)),
+            smtp_listen: SocketAddr::from(([127, 0, 0, 1], 0)),
+            smtp: SmtpLimits::default(),
             data_dir,
             seed,
             modes: Modes::default(),
@@ -131,6 +143,8 @@ pub enum Error {
 pub struct Providers {
     listener: TcpListener,
     address: SocketAddr,
+    smtp: SmtpServer,
+    smtp_address: SocketAddr,
     shared: Arc<Shared>,
     stop: watch::Sender<bool>,
 }
@@ -141,8 +155,10 @@ impl Providers {
     /// # Errors
     /// [`Error`], with the address or file at fault.
     pub async fn bind(config: Config) -> Result<Self, Error> {
-        if !config.listen.ip().is_loopback() {
-            return Err(Error::NotLoopback(config.listen));
+        for listen in [config.listen, config.smtp_listen] {
+            if !listen.ip().is_loopback() {
+                return Err(Error::NotLoopback(listen));
+            }
         }
         let ledger = Ledger::open(&config.data_dir, config.seed)?;
         let path = config.data_dir.join("modes.json");
@@ -158,9 +174,12 @@ impl Providers {
         let fail = |source| Error::Listen { address: config.listen, source };
         let listener = TcpListener::bind(config.listen).await.map_err(fail)?;
         let address = listener.local_addr().map_err(fail)?;
+        let fail = |source| Error::Listen { address: config.smtp_listen, source };
+        let smtp = SmtpServer::bind(config.smtp_listen, config.smtp).await.map_err(fail)?;
+        let smtp_address = smtp.address().map_err(fail)?;
         let shared =
             Arc::new(Shared::new(ledger, modes, config.seed, config.key_ttl, webhooks, stopped));
-        Ok(Self { listener, address, shared, stop })
+        Ok(Self { listener, address, smtp, smtp_address, shared, stop })
     }
 
     /// The address taken.
@@ -168,26 +187,36 @@ impl Providers {
         self.address
     }
 
+    /// The address taken for SMTP.
+    pub fn smtp_address(&self) -> SocketAddr {
+        self.smtp_address
+    }
+
     /// Serves until `stop` is ready, then lets open requests end for half a second.
     ///
     /// # Errors
     /// [`Error::Serve`] when the server ends by itself.
     pub async fn run(self, stop: impl Future<Output = ()> + Send + 'static) -> Result<(), Error> {
-        let Self { listener, shared, stop: stop_sender, .. } = self;
+        let Self { listener, smtp, smtp_address, shared, stop: stop_sender, .. } = self;
         let mut stopped = shared.stopped();
         let mut drained = shared.stopped();
         tokio::spawn(async move {
             stop.await;
             stop_sender.send_replace(true);
         });
-        let app = router(shared).into_make_service_with_connect_info::<Wire>();
+        let mail = smtp.run(Arc::clone(&shared), shared.stopped());
+        let app = router(shared, smtp_address).into_make_service_with_connect_info::<Wire>();
         let server =
             axum::serve(CuttableListener(listener), app).with_graceful_shutdown(async move {
                 // An error means the sender is gone, which is a stop as well.
                 let _ = stopped.wait_for(|stopped| *stopped).await;
             });
+        let both = async {
+            let (ended, ()) = tokio::join!(server, mail);
+            ended
+        };
         tokio::select! {
-            ended = server => ended.map_err(Error::Serve),
+            ended = both => ended.map_err(Error::Serve),
             () = async {
                 let _ = drained.wait_for(|stopped| *stopped).await;
                 tokio::time::sleep(DRAIN).await;
@@ -210,8 +239,10 @@ pub async fn serve(
     providers.run(stop).await
 }
 
-fn router(shared: Arc<Shared>) -> Router {
+fn router(shared: Arc<Shared>, smtp: SocketAddr) -> Router {
+    let addresses = json!({ "smtp": format!("smtp://{smtp}") });
     let mut router = Router::new()
+        .route("/addresses", get(move || async move { Json(addresses) }))
         .route("/health", get(|| async { "ok" }))
         .route("/ledger", get(controls::ledger))
         .route("/publications/visible", get(controls::visible))

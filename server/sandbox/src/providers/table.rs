@@ -114,6 +114,20 @@ impl ModeTable {
         Ok(plan)
     }
 
+    /// Picks a rule that refuses an effect before it is asked for in full, and counts it down; any
+    /// other rule that would meet the effect first is left for [`Self::for_effect`].
+    pub(crate) fn refusal(&self, subject: &Subject<'_>) -> io::Result<Option<Mode>> {
+        let mut first = None;
+        self.pick(subject, |rule| match &rule.mode {
+            Some(mode) if mode.family() == Family::Effect && first.is_none() => {
+                first = Some(mode.clone());
+                matches!(mode, Mode::Throttle | Mode::Reject { .. })
+            }
+            _ => false,
+        })?;
+        Ok(first.filter(|mode| matches!(mode, Mode::Throttle | Mode::Reject { .. })))
+    }
+
     /// Picks the rule for a lookup and counts it down.
     pub(crate) fn for_lookup(&self, subject: &Subject<'_>) -> io::Result<Option<Mode>> {
         let mut found = None;

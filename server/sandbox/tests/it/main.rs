@@ -7,6 +7,7 @@ mod lookups;
 mod modes;
 mod publications;
 mod services;
+mod smtp;
 mod story;
 mod support;
 mod webhooks;
