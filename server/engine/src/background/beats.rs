@@ -139,6 +139,8 @@ fn beat(
     // A bound of ours: the server's own cannot help where the network swallows the answer, and one
     // hung beat would keep every other lease of this process from beating.
     let limit = (lease / 3).max(Duration::from_millis(200));
+    // A timer made outside its runtime panics, and with it would go every beat of this process.
+    let _inside = runtime.enter();
     let beaten = runtime.block_on(tokio::time::timeout(limit, async {
         if connection.is_none() {
             *connection = Some(database::dedicated(settings, "onceover beats").await?);
