@@ -119,6 +119,9 @@ pub struct Sandbox {
     /// Where to listen; loopback only, port 0 takes a free one.
     #[arg(long, default_value = "127.0.0.1:0")]
     pub listen: std::net::SocketAddr,
+    /// Where to take mail by SMTP; loopback only, port 0 takes a free one.
+    #[arg(long, default_value = "127.0.0.1:0")]
+    pub smtp_listen: std::net::SocketAddr,
     /// Where the ledgers are kept.
     #[arg(long, default_value = ".data/sandbox")]
     pub data: PathBuf,

@@ -139,7 +139,10 @@ impl Config {
             database_url,
             engine_connections: source.between("ONCEOVER_ENGINE_CONNECTIONS", 16, 2, 500)?,
             console_connections: source.between("ONCEOVER_CONSOLE_CONNECTIONS", 8, 1, 500)?,
-            providers: checks::providers(source.pairs("ONCEOVER_PROVIDERS")?)?,
+            providers: checks::providers(
+                source.pairs("ONCEOVER_PROVIDERS")?,
+                source.pairs("ONCEOVER_PROVIDER_LOOKUPS")?,
+            )?,
             webhook_secrets: checks::webhook_secrets(source.pairs("ONCEOVER_WEBHOOK_SECRETS")?)?,
             inbox_sources: sources::inbox_sources(source.pairs("ONCEOVER_INBOX_SOURCES")?)?,
             search_secret: checks::search_secret(source.secret("ONCEOVER_SEARCH_SECRET")?)?,

@@ -116,8 +116,13 @@ impl fmt::Debug for Destination {
 pub struct ProviderEndpoint {
     /// The name that operation kinds give, such as `payments.charges`.
     pub name: String,
-    /// URL that takes the effect by POST and answers lookups by GET.
+    /// Where the effect is asked for: by POST at `http(s)://…`, or by mail at
+    /// `smtp(s)://host:port?from=campaigns@example.com`. With `&recipients=example.com` a payload
+    /// without `to` is mailed to its `recipient_id` at that domain.
     pub url: String,
+    /// Where lookups are answered by GET. An http provider that names none answers them at `url`,
+    /// an smtp provider not at all.
+    pub lookup_url: Option<String>,
 }
 
 /// A broker's stream whose messages a consumer takes in.

@@ -5,7 +5,7 @@ use std::{collections::BTreeMap, fmt::Write as _, time::Duration};
 use domain::view::{BackgroundView, TaskView};
 use engine::{Engine, EngineError, Settings};
 use sqlx::{Connection as _, Row as _, postgres::PgConnection};
-use tokio::{net::TcpStream, time::timeout};
+use tokio::{io::AsyncReadExt as _, net::TcpStream, time::timeout};
 use url::Url;
 
 use super::Failure;
@@ -62,6 +62,11 @@ pub async fn run(config: &Config) -> Result<(), Failure> {
     for provider in &config.providers {
         if let Err(fault) = reachable(&provider.url).await {
             faults.push(format!("the provider {} {fault}", provider.name));
+        }
+        if let Some(lookup) = &provider.lookup_url
+            && let Err(fault) = reachable(lookup).await
+        {
+            faults.push(format!("the lookup of the provider {} {fault}", provider.name));
         }
     }
     for destination in &config.destinations {
@@ -175,15 +180,30 @@ async fn database(url: &str) -> Result<Vec<String>, sqlx::Error> {
     Ok(faults)
 }
 
-/// Whether something listens at a URL; nothing is sent, for a request could be an effect.
+/// Whether something listens at a URL; nothing is sent, for a request could be an effect. A mail
+/// server speaks first, so it is heard out.
 async fn reachable(url: &str) -> Result<(), String> {
     let url = Url::parse(url).map_err(|_| "has no address".to_owned())?;
     let host =
         url.host_str().unwrap_or_default().trim_start_matches('[').trim_end_matches(']').to_owned();
-    let port =
-        url.port_or_known_default().unwrap_or(if url.scheme() == "nats" { 4222 } else { 443 });
-    match timeout(PATIENCE, TcpStream::connect((host.as_str(), port))).await {
-        Ok(Ok(_)) => Ok(()),
+    let usual = match url.scheme() {
+        "nats" => 4222,
+        "smtp" => 25,
+        "smtps" => 465,
+        _ => url.port_or_known_default().unwrap_or(443),
+    };
+    let port = url.port().unwrap_or(usual);
+    let asked = async {
+        let mut stream = TcpStream::connect((host.as_str(), port)).await?;
+        let mut greeting = [0; 4];
+        if url.scheme() == "smtp" {
+            stream.read_exact(&mut greeting).await?;
+        }
+        Ok::<_, std::io::Error>(url.scheme() != "smtp" || greeting.starts_with(b"220"))
+    };
+    match timeout(PATIENCE, asked).await {
+        Ok(Ok(true)) => Ok(()),
+        Ok(Ok(false)) => Err(format!("takes no mail at {host}:{port}")),
         Ok(Err(error)) => Err(format!("does not answer at {host}:{port}: {error}")),
         Err(_) => Err(format!("does not answer at {host}:{port} within 5 seconds")),
     }

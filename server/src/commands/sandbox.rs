@@ -20,6 +20,7 @@ pub async fn run(options: Sandbox) -> Result<(), Failure> {
     let mut input = BufReader::new(tokio::io::stdin());
     let mut config = Config::new(options.data, options.seed);
     config.listen = options.listen;
+    config.smtp_listen = options.smtp_listen;
     if let Some(url) = options.webhook {
         let mut secret = String::new();
         input.read_line(&mut secret).await.map_err(|error| {

@@ -70,23 +70,33 @@ pub(super) fn demo_password(password: Option<Secret>) -> Result<Option<Secret>, 
 }
 
 pub(super) fn providers(
-    pairs: Vec<(String, String)>,
+    effects: Vec<(String, String)>,
+    mut lookups: Vec<(String, String)>,
 ) -> Result<Vec<ProviderEndpoint>, ConfigError> {
-    pairs
-        .into_iter()
-        .map(|(name, url)| {
-            let good = Url::parse(&url)
-                .is_ok_and(|url| matches!(url.scheme(), "http" | "https") && url.has_host());
-            if good {
-                Ok(ProviderEndpoint { name, url })
-            } else {
-                Err(ConfigError::new(
-                    "ONCEOVER_PROVIDERS",
-                    format!("names no http address for {name}"),
-                ))
-            }
-        })
-        .collect()
+    let is_at = |url: &str, schemes: &[&str]| {
+        Url::parse(url).is_ok_and(|url| schemes.contains(&url.scheme()) && url.has_host())
+    };
+    let mut endpoints = Vec::new();
+    for (name, url) in effects {
+        if !is_at(&url, &["http", "https", "smtp", "smtps"]) {
+            let why = format!("names no http or smtp address for {name}");
+            return Err(ConfigError::new("ONCEOVER_PROVIDERS", why));
+        }
+        let lookup = lookups.iter().position(|(known, _)| *known == name);
+        let lookup_url = lookup.map(|index| lookups.swap_remove(index).1);
+        if lookup_url.as_deref().is_some_and(|url| !is_at(url, &["http", "https"])) {
+            let why = format!("names no http address for {name}");
+            return Err(ConfigError::new("ONCEOVER_PROVIDER_LOOKUPS", why));
+        }
+        endpoints.push(ProviderEndpoint { name, url, lookup_url });
+    }
+    match lookups.first() {
+        Some((name, _)) => Err(ConfigError::new(
+            "ONCEOVER_PROVIDER_LOOKUPS",
+            format!("names {name}, which ONCEOVER_PROVIDERS does not, or names it twice"),
+        )),
+        None => Ok(endpoints),
+    }
 }
 
 /// Destinations in the order in which they are written, which is the order in which topics are

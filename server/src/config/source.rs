@@ -62,6 +62,7 @@ pub const KEYS: &[Key] = &[
     key("ONCEOVER_ORIGIN", Kind::Value),
     key("ONCEOVER_PRIVATE_DESTINATIONS", Kind::List),
     key("ONCEOVER_PROVIDERS", Kind::Pairs),
+    key("ONCEOVER_PROVIDER_LOOKUPS", Kind::Pairs),
     key("ONCEOVER_SEARCH_SECRET", Kind::Secret),
     key("ONCEOVER_SESSION_ABSOLUTE_MINUTES", Kind::Value),
     key("ONCEOVER_SESSION_IDLE_MINUTES", Kind::Value),

@@ -97,6 +97,7 @@ fn the_environment_wins_over_the_file() {
         ("ONCEOVER_ENGINE_CONNECTIONS", "many"),
         ("ONCEOVER_PROVIDERS", "payments"),
         ("ONCEOVER_PROVIDERS", "payments=file:///etc/passwd"),
+        ("ONCEOVER_PROVIDER_LOOKUPS", "payments=https://payments.example"),
         ("ONCEOVER_LOG", "=,=,["),
         ("ONCEOVER_TRUSTED_PROXY", "perhaps"),
         ("ONCEOVER_ADDR", "localhost"),

@@ -10,6 +10,7 @@ mod guard;
 mod headers;
 mod limits;
 mod listener;
+mod mail;
 mod refusals;
 mod sign_in;
 mod sources;

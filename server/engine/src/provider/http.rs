@@ -26,6 +26,7 @@ const MAX_READ_BYTES: usize = 8 * 1024 * 1024;
 pub(crate) struct HttpProvider {
     client: Client,
     url: Url,
+    lookup_url: Url,
 }
 
 /// A client that sends each request once.
@@ -46,9 +47,13 @@ pub(crate) fn client() -> Result<Client, EngineError> {
 
 impl HttpProvider {
     pub(crate) fn new(client: Client, endpoint: &ProviderEndpoint) -> Result<Self, EngineError> {
-        let url = Url::parse(&endpoint.url)
-            .map_err(|error| EngineError::Provider(endpoint.name.clone(), error.to_string()))?;
-        Ok(Self { client, url })
+        let parse = |url: &str| {
+            Url::parse(url)
+                .map_err(|error| EngineError::Provider(endpoint.name.clone(), error.to_string()))
+        };
+        let url = parse(&endpoint.url)?;
+        let lookup_url = endpoint.lookup_url.as_deref().map(parse).transpose()?;
+        Ok(Self { client, lookup_url: lookup_url.unwrap_or_else(|| url.clone()), url })
     }
 
     /// Does the effect, once.
@@ -85,7 +90,7 @@ impl HttpProvider {
         };
         let sent = self
             .client
-            .get(self.url.clone())
+            .get(self.lookup_url.clone())
             .query(&[query])
             .timeout(question.deadline)
             .send()
@@ -129,7 +134,7 @@ impl CallResult {
         Self::of(FinishOutcome::Ambiguous)
     }
 
-    const fn of(outcome: FinishOutcome) -> Self {
+    pub(super) const fn of(outcome: FinishOutcome) -> Self {
         Self {
             outcome,
             other_target: false,

@@ -5,6 +5,8 @@
 //! (D10).
 
 mod http;
+mod mail;
+mod smtp;
 mod target;
 
 use std::{collections::HashMap, sync::Arc, time::Duration};
@@ -13,7 +15,11 @@ pub(crate) use target::same_target;
 
 use domain::{money::Money, reconciliation::ProviderAnswer};
 
-use crate::{error::EngineError, settings::Settings, store::answer::StoredAnswer};
+use crate::{
+    error::EngineError,
+    settings::{ProviderEndpoint, Settings},
+    store::answer::StoredAnswer,
+};
 
 /// A call of an effect.
 pub(crate) struct Call<'a> {
@@ -42,9 +48,44 @@ pub(crate) struct Question<'a> {
     pub(crate) deadline: Duration,
 }
 
+/// One provider, by the protocol that it speaks.
+pub(crate) enum Provider {
+    /// JSON over HTTP.
+    Http(http::HttpProvider),
+    /// Mail by SMTP, with a lookup over HTTP where there is one.
+    Smtp(smtp::SmtpProvider),
+}
+
+impl Provider {
+    fn new(client: reqwest::Client, endpoint: &ProviderEndpoint) -> Result<Self, EngineError> {
+        match endpoint.url.split_once("://") {
+            Some(("smtp" | "smtps", _)) => {
+                smtp::SmtpProvider::new(client, endpoint).map(Self::Smtp)
+            }
+            _ => http::HttpProvider::new(client, endpoint).map(Self::Http),
+        }
+    }
+
+    /// Does the effect, once.
+    pub(crate) async fn call(&self, call: &Call<'_>) -> CallResult {
+        match self {
+            Self::Http(provider) => provider.call(call).await,
+            Self::Smtp(provider) => provider.call(call).await,
+        }
+    }
+
+    /// Asks what became of an effect.
+    pub(crate) async fn ask(&self, question: &Question<'_>) -> ProviderAnswer {
+        match self {
+            Self::Http(provider) => provider.ask(question).await,
+            Self::Smtp(provider) => provider.ask(question).await,
+        }
+    }
+}
+
 /// The providers that this process can reach, by the name that operation kinds give.
 pub(crate) struct Providers {
-    by_name: HashMap<String, Arc<http::HttpProvider>>,
+    by_name: HashMap<String, Arc<Provider>>,
 }
 
 impl Providers {
@@ -52,7 +93,7 @@ impl Providers {
         let client = http::client()?;
         let mut by_name = HashMap::new();
         for endpoint in &settings.providers {
-            let provider = http::HttpProvider::new(client.clone(), endpoint)?;
+            let provider = Provider::new(client.clone(), endpoint)?;
             by_name.insert(endpoint.name.clone(), Arc::new(provider));
         }
         Ok(Self { by_name })
@@ -64,7 +105,7 @@ impl Providers {
         names
     }
 
-    pub(crate) fn get(&self, name: Option<&str>) -> Option<Arc<http::HttpProvider>> {
+    pub(crate) fn get(&self, name: Option<&str>) -> Option<Arc<Provider>> {
         self.by_name.get(name?).cloned()
     }
 

@@ -34,8 +34,8 @@ mod table;
 mod webhook;
 
 use std::{
-    collections::HashMap, future::Future, io, net::SocketAddr, path::PathBuf, sync::Arc,
-    time::Duration,
+    collections::HashMap, future::Future, io, io::Write as _, net::SocketAddr, path::PathBuf,
+    sync::Arc, time::Duration,
 };
 
 use axum::{
@@ -225,7 +225,7 @@ impl Providers {
     }
 }
 
-/// Binds, prints `sandbox ready: http://…` on standard output and serves until
+/// Binds, prints `sandbox ready: http://…` and where mail is taken on standard output and serves until
 /// `stop` is ready. What `onceover sandbox` runs.
 ///
 /// # Errors
@@ -235,7 +235,12 @@ pub async fn serve(
     stop: impl Future<Output = ()> + Send + 'static,
 ) -> Result<(), Error> {
     let providers = Providers::bind(config).await?;
-    println!("sandbox ready: http://{}", providers.address());
+    let (http, smtp) = (providers.address(), providers.smtp_address());
+    let text = format!("sandbox ready: http://{http}\nmail by SMTP: smtp://{smtp}\n");
+    // In one write: whoever waits for the first line may close the pipe after it.
+    if let Err(error) = io::stdout().write_all(text.as_bytes()) {
+        tracing::warn!(%error, "nobody reads where the sandbox listens");
+    }
     providers.run(stop).await
 }
 

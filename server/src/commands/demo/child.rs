@@ -2,6 +2,7 @@
 
 use std::{path::Path, process::Stdio, time::Duration};
 
+use sandbox::client::ProviderControl;
 use tokio::{
     io::{AsyncBufReadExt as _, AsyncWriteExt as _, BufReader},
     process::{Child, ChildStdin, Command},
@@ -20,6 +21,7 @@ pub(super) struct Providers {
     child: Child,
     input: ChildStdin,
     url: String,
+    smtp_url: String,
 }
 
 impl Providers {
@@ -62,7 +64,10 @@ impl Providers {
             }
         };
         match line.as_deref().and_then(|line| line.strip_prefix("sandbox ready: ")) {
-            Some(url) => Ok(Self { child, input, url: url.to_owned() }),
+            Some(url) => {
+                let smtp_url = smtp_of(url).await?;
+                Ok(Self { child, input, url: url.to_owned(), smtp_url })
+            }
             None => Err(Failure::new(
                 "the fake providers ended at once; `onceover sandbox` on its own says why",
             )),
@@ -72,6 +77,11 @@ impl Providers {
     /// Where they answer.
     pub(super) fn url(&self) -> &str {
         &self.url
+    }
+
+    /// Where they take mail.
+    pub(super) fn smtp_url(&self) -> &str {
+        &self.smtp_url
     }
 
     /// Ends the child, by force where it does not end by itself.
@@ -85,4 +95,10 @@ impl Providers {
             }
         }
     }
+}
+
+async fn smtp_of(url: &str) -> Result<String, Failure> {
+    const WHAT: &str = "the fake providers do not say where they take mail";
+    let control = ProviderControl::new(url).map_err(|error| Failure::doing(WHAT, &error))?;
+    control.smtp_url().await.map_err(|error| Failure::doing(WHAT, &error))
 }

@@ -23,13 +23,22 @@ const fn endpoint(kind: EffectKind) -> &'static str {
     }
 }
 
-/// The endpoints of the fake providers at `url`.
-pub(super) fn endpoints(url: &str) -> Vec<ProviderEndpoint> {
+/// The endpoints of the fake providers at `url`, whose mail server is at `smtp`.
+pub(super) fn endpoints(url: &str, smtp: &str) -> Vec<ProviderEndpoint> {
     EffectKind::ALL
         .into_iter()
-        .map(|kind| ProviderEndpoint {
-            name: endpoint(kind).to_owned(),
-            url: format!("{url}{}", kind.path()),
+        .map(|kind| {
+            let name = endpoint(kind).to_owned();
+            let http = format!("{url}{}", kind.path());
+            match kind {
+                // Workers mail by SMTP and look up by HTTP; the sample services do both by HTTP.
+                EffectKind::Mail => ProviderEndpoint {
+                    name,
+                    url: format!("{smtp}?from=campaigns@acme.test&recipients=recipients.test"),
+                    lookup_url: Some(http),
+                },
+                _ => ProviderEndpoint { name, url: http, lookup_url: None },
+            }
         })
         .collect()
 }

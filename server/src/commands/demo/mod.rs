@@ -90,7 +90,7 @@ async fn on(mut config: Config, listener: std::net::TcpListener) -> Result<(), F
         webhook_secret.expose(),
     )
     .await?;
-    config.providers = kinds::endpoints(providers.url());
+    config.providers = kinds::endpoints(providers.url(), providers.smtp_url());
     config.webhook_secrets = vec![(kinds::PAYMENTS.to_owned(), webhook_secret)];
 
     let owner = config.migrate_url.clone().unwrap_or_else(|| Secret::new(String::new()));

@@ -127,6 +127,7 @@ impl Scene {
             .map(|kind| ProviderEndpoint {
                 name: kind.name().into(),
                 url: format!("{url}{}", kind.path()),
+                lookup_url: None,
             })
             .collect();
         let listed = endpoints.iter().map(|endpoint| format!("{}={}", endpoint.name, endpoint.url));
