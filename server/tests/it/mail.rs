@@ -105,6 +105,12 @@ async fn send(stage: &Stage, payload: &Value) -> (String, Value) {
     let id = queue(stage, payload).await;
     let mut worker = Worker::new(&stage.state.engine, 4).unwrap();
     assert_eq!(worker.claim_some().await.unwrap().handled, 1);
+    // A drain gives back what has not begun, so the call comes first.
+    eventually("the call has ended", LIMIT, async || {
+        let view = view(stage, &id).await;
+        view["status"] != "reserved" && view["status"] != "executing"
+    })
+    .await;
     assert_eq!(worker.drain(LIMIT).await, 0);
     let view = view(stage, &id).await;
     (id, view)
