@@ -134,7 +134,11 @@ fn parse(bytes: &[u8]) -> Option<Asked> {
 pub async fn engine_at(fixture: &Fixture, worker: &str, providers: &[(&str, &str)]) -> Engine {
     let providers = providers
         .iter()
-        .map(|(name, url)| ProviderEndpoint { name: (*name).into(), url: (*url).into() })
+        .map(|(name, url)| ProviderEndpoint {
+            name: (*name).into(),
+            url: (*url).into(),
+            lookup_url: None,
+        })
         .collect();
     let settings =
         Settings { providers, worker_name: worker.into(), ..fixture.engine.settings().clone() };

@@ -397,7 +397,11 @@ async fn a_crash_between_the_answer_and_its_write_loses_nothing_but_the_turn() {
     scene.stub.answer(move |_| Reply::When(gone.clone(), 200, answer.into()));
     let url = scene.stub.url.clone();
     let settings = engine::Settings {
-        providers: vec![engine::ProviderEndpoint { name: "payments.charges".into(), url }],
+        providers: vec![engine::ProviderEndpoint {
+            name: "payments.charges".into(),
+            url,
+            lookup_url: None,
+        }],
         worker_name: "w-dies".into(),
         ..scene.fixture.engine.settings().clone()
     };
