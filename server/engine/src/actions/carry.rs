@@ -3,7 +3,7 @@
 
 use domain::{
     action::{TargetType, Verb},
-    ids::{EventId, OperationId, WorkflowId},
+    ids::{EventId, MessageId, OperationId, WorkflowId},
     problem::Code,
     reconciliation::ProviderAnswer,
     view::ReceiptState,
@@ -14,7 +14,7 @@ use crate::{
     Engine,
     database::Tx,
     error::EngineError,
-    outbox,
+    inbox, outbox,
     store::{incident, subject::Locked, workflow::Address},
     workflows,
 };
@@ -36,11 +36,12 @@ pub const fn wired(kind: TargetType, verb: Verb) -> bool {
         TargetType::Operation => !matches!(verb, Verb::Compensate),
         TargetType::Workflow
         | TargetType::Outbox
+        | TargetType::Inbox
         | TargetType::Incident
         | TargetType::Approval
         | TargetType::OperationKind
         | TargetType::Staff => true,
-        TargetType::Compensation | TargetType::Inbox => false,
+        TargetType::Compensation => false,
     }
 }
 
@@ -103,6 +104,14 @@ async fn record(
         (TargetType::Outbox, Verb::Skip) => {
             outbox::skip_in(tx, tenant, event, version, reason, &actor).await?;
         }
+        (TargetType::Inbox, Verb::Run) => {
+            let message = (tenant, MessageId::new(locked.id));
+            inbox::run_in(tx, engine, &actor, message, version, reason).await?;
+        }
+        (TargetType::Inbox, Verb::Drop) => {
+            let message = (tenant, MessageId::new(locked.id));
+            inbox::drop_in(tx, &actor, message, version, reason).await?;
+        }
         _ => return Err(EngineError::refused(Code::NotFound)),
     }
     let after = Held::lock(tx, tenant, &request.target).await?.state();
@@ -126,6 +135,10 @@ const fn follows(kind: TargetType, verb: Verb) -> &'static str {
         (TargetType::Outbox, _) => {
             "The events behind it go on. Consumers are never told of this one."
         }
+        (TargetType::Inbox, Verb::Run) => {
+            "The message is taken in; what it starts is an operation or workflow with its own outcome."
+        }
+        (TargetType::Inbox, _) => "The message has no effect, and never will.",
         _ => "It is done.",
     }
 }

@@ -225,7 +225,7 @@ async fn decide(
     if held.state().version != request.version {
         return Err(held.refused(Code::Stale));
     }
-    let weighed = weigh::weigh(tx, &held, request, says).await?;
+    let weighed = weigh::weigh(engine, tx, by.tenant_id(), &held, request, says).await?;
     if let Some(approval) = ask::open_request(tx, &hand, &held, request).await? {
         return Ok(Decided::Asked { approval: Box::new(approval), replayed: true });
     }

@@ -306,7 +306,7 @@ async fn approve_in(
         let detail = "Whoever asked for it does not have the right any more.";
         return void(tx, tenant, &asked, ApprovalStatus::Stale, detail).await;
     };
-    let weighed = weigh(tx, &held, &request, says).await?;
+    let weighed = weigh(engine, tx, tenant, &held, &request, says).await?;
     if weighed.contradiction != seen.contradiction {
         let detail = "What it overrides is not what was seen when it was asked for.";
         return void(tx, tenant, &asked, ApprovalStatus::Stale, detail).await;

@@ -3,13 +3,22 @@
 
 use domain::{
     action::{TargetType, Verb},
+    ids::{MessageId, TenantId},
     operation::Event,
     problem::Code,
     reconciliation::ProviderAnswer,
 };
 
+use uuid::Uuid;
+
 use super::{ActionRequest, held::Held, kind, member, operation};
-use crate::{database::Tx, error::EngineError, store::subject::Locked};
+use crate::{
+    Engine,
+    database::Tx,
+    error::EngineError,
+    inbox::needs_second_person,
+    store::{inbox, subject::Locked},
+};
 
 /// What a decision would do.
 #[derive(Debug, Default)]
@@ -26,14 +35,18 @@ pub(super) struct Weighed {
 
 /// Weighs a decision on a locked record.
 pub(super) async fn weigh(
+    engine: &Engine,
     tx: &mut Tx,
+    tenant: TenantId,
     held: &Held,
     request: &ActionRequest,
     says: Option<&ProviderAnswer>,
 ) -> Result<Weighed, EngineError> {
     match held {
         Held::Operation(held) => operation::weigh(tx, &held.0, &held.1, request, says).await,
-        Held::Record(kind, locked) => record(held, *kind, locked, request.verb),
+        Held::Record(kind, locked) => {
+            record(engine, tx, tenant, held, (*kind, locked), request.verb).await
+        }
         Held::Kind(_, current) => kind::weigh(current.as_deref(), request),
         Held::Member(member) => member::weigh(member, request),
     }
@@ -53,10 +66,12 @@ fn leaves(kind: TargetType, verb: Verb) -> &'static [&'static str] {
     }
 }
 
-fn record(
+async fn record(
+    engine: &Engine,
+    tx: &mut Tx,
+    tenant: TenantId,
     held: &Held,
-    kind: TargetType,
-    locked: &Locked,
+    (kind, locked): (TargetType, &Locked),
     verb: Verb,
 ) -> Result<Weighed, EngineError> {
     if !super::wired(kind, verb) {
@@ -72,10 +87,26 @@ fn record(
         (TargetType::Compensation, Verb::Retry) if locked.money => {
             Some("It pays money back, and an earlier try may have paid already.")
         }
-        (TargetType::Inbox, Verb::Run | Verb::Drop) if locked.money => {
-            Some("The message moves money.")
+        (TargetType::Inbox, Verb::Run | Verb::Drop)
+            if message_takes_two(engine, tx, tenant, locked.id).await? =>
+        {
+            Some("The message moves money, or nobody can tell whether it does.")
         }
         _ => None,
     };
     Ok(Weighed { second: second.map(str::to_owned), ..Weighed::default() })
+}
+
+/// Whether a message moves money (N5): what nobody can tell counts as if it did.
+async fn message_takes_two(
+    engine: &Engine,
+    tx: &mut Tx,
+    tenant: TenantId,
+    id: Uuid,
+) -> Result<bool, EngineError> {
+    let Some(waiting) = inbox::lock(tx, tenant, MessageId::new(id)).await? else {
+        return Ok(false);
+    };
+    let (payload, effect) = (waiting.payload.as_deref(), waiting.effect.as_deref());
+    needs_second_person(engine, tx, tenant, payload, effect).await
 }

@@ -194,54 +194,27 @@ async fn event(
     }))
 }
 
-/// Money moves by a message where what it would start is of a kind that moves money, or may be: what
-/// cannot be told counts as money.
+/// Whether money moves by a message is for the inbox to say, which reads what it would start.
 async fn message(
     db: &mut PgConnection,
     tenant: TenantId,
     id: Uuid,
 ) -> Result<Option<Locked>, EngineError> {
     let row = sqlx::query!(
-        r#"select status, version, consumer, message_id, effect from inbox
-           where tenant_id = $1 and id = $2"#,
+        "select status, version, consumer, message_id from inbox where tenant_id = $1 and id = $2",
         tenant.uuid(),
         id,
     )
-    .fetch_optional(&mut *db)
+    .fetch_optional(db)
     .await?;
-    let Some(row) = row else { return Ok(None) };
-    let money = match &row.effect {
-        None => false,
-        Some(effect) => moves_money(db, tenant, effect).await?,
-    };
-    Ok(Some(Locked {
+    Ok(row.map(|row| Locked {
         id,
         state: state(row.status, row.version),
         label: row.consumer,
         key: row.message_id,
         amount: None,
-        money,
+        money: false,
     }))
-}
-
-async fn moves_money(
-    db: &mut PgConnection,
-    tenant: TenantId,
-    effect: &[u8],
-) -> Result<bool, EngineError> {
-    let effect: serde_json::Value = serde_json::from_slice(effect).unwrap_or_default();
-    let Some(kind) = effect.pointer("/operation/operation").and_then(serde_json::Value::as_str)
-    else {
-        return Ok(true);
-    };
-    let money = sqlx::query_scalar!(
-        "select money from operation_kinds where tenant_id = $1 and name = $2",
-        tenant.uuid(),
-        kind,
-    )
-    .fetch_optional(db)
-    .await?;
-    Ok(money.unwrap_or(true))
 }
 
 async fn incident(
