@@ -20,5 +20,5 @@ mod tenants;
 mod v1_answers;
 mod v1_console;
 mod v1_edges;
-mod v1_workflows;
 mod v1_inbox;
+mod v1_workflows;
