@@ -23,12 +23,13 @@ const workspaceCrates = ['app', 'cluster', 'domain', 'engine', 'frontend', 'sand
 
 // The engine's rooms: a module imports only from its own row or a row above.
 const engineRows = [
-  ['actor', 'backoff', 'caller', 'clock', 'config', 'database', 'error', 'hints', 'report', 'settings'],
+  ['actor', 'backoff', 'caller', 'clock', 'config', 'crash', 'database', 'definition', 'error', 'hints', 'report', 'settings'],
   ['store'],
-  ['identity', 'inbox', 'leases', 'outbox'],
+  ['identity', 'leases', 'outbox'],
   ['operations', 'provider'],
   ['workflows'],
-  ['compensation'],
+  // A message may start an operation or a workflow in its own transaction (D29).
+  ['compensation', 'inbox'],
   ['reconciliation'],
   ['actions', 'console', 'webhook'],
   ['background'],

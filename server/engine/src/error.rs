@@ -20,7 +20,7 @@ pub enum EngineError {
     Provider(String, String),
     /// A workflow's definition cannot be used.
     #[error("a workflow cannot be registered")]
-    Definition(#[from] crate::workflows::DefinitionError),
+    Definition(#[from] crate::definition::DefinitionError),
     /// A destination of events cannot be used as configured.
     #[error("the destination {0} cannot be used: {1}")]
     Destination(String, String),

@@ -10,6 +10,7 @@ mod backoff;
 mod caller;
 mod crash;
 mod database;
+mod definition;
 mod error;
 mod hints;
 mod report;

@@ -4,7 +4,7 @@ use std::{fmt, time::Duration};
 
 use domain::idempotency::MAX_KEY_CHARS;
 
-use crate::{store::artifact::MAX_ARTIFACT_BYTES, workflows::Definition};
+use crate::definition::{Definition, MAX_ARTIFACT_BYTES};
 
 /// Settings of one process.
 #[derive(Clone)]

@@ -52,8 +52,7 @@ pub(super) async fn out(
     hand: &Hand<'_>,
     request: &ActionRequest,
     held: &mut Held,
-    weighed: &Weighed,
-    says: Option<&ProviderAnswer>,
+    (weighed, says): (&Weighed, Option<&ProviderAnswer>),
     id: OperationId,
 ) -> Result<Effect, EngineError> {
     match held {

@@ -249,7 +249,7 @@ async fn carry_out(
 ) -> Result<Acted, EngineError> {
     let id = crate::store::operation::new_id(tx).await?;
     let named = receipt::Named::of(held);
-    let effect = carry::out(engine, tx, hand, request, held, weighed, says, id).await?;
+    let effect = carry::out(engine, tx, hand, request, held, (weighed, says), id).await?;
     crash_point!("C3");
     let (before, after) = (json!(effect.before), json!(effect.after));
     let receipt = receipt::write(tx, hand, request, named, id, effect).await?;

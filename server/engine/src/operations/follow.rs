@@ -13,6 +13,7 @@ use sqlx::PgConnection;
 
 use crate::{
     actor::Actor,
+    definition::RESPONSE,
     error::EngineError,
     store::{
         answer::StoredAnswer,
@@ -22,9 +23,6 @@ use crate::{
         workflow::{self, Address},
     },
 };
-
-/// The artifact that a provider's answer becomes.
-pub(crate) const RESPONSE: &str = "response";
 
 /// What the operation has to do next because of it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

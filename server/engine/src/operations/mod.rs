@@ -26,7 +26,7 @@ pub use reserve::{Admission, Reserve};
 pub(crate) use claim::{claim_for, hand_out};
 pub(crate) use enqueue::{Enqueued, OwnRequest, check_own, enqueue, is_refused_for_good};
 pub(crate) use finish::{Heard, finish_heard, finish_in};
-pub(crate) use follow::{RESPONSE, catch_up};
+pub(crate) use follow::catch_up;
 pub(crate) use guards::differs;
 pub(crate) use hold::start_in;
 pub(crate) use late::{Said, keep_evidence};

@@ -1,33 +1,12 @@
 //! What steps brought forth: written with the checkpoint, never changed (D31).
 
 use chrono::{DateTime, Utc};
-use sha2::{Digest as _, Sha256};
 use sqlx::PgConnection;
 
 use super::workflow::Address;
 use crate::error::EngineError;
 
-/// The most that one artifact holds.
-pub const MAX_ARTIFACT_BYTES: usize = 10 * 1024 * 1024;
-
-/// One artifact with its body.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Artifact {
-    /// Its name within the step, such as `response` or `decision`.
-    pub name: String,
-    /// Media type.
-    pub content_type: String,
-    /// The bytes.
-    pub body: Vec<u8>,
-}
-
-impl Artifact {
-    /// SHA-256 of the body.
-    #[must_use]
-    pub fn sha256(&self) -> Vec<u8> {
-        Sha256::digest(&self.body).to_vec()
-    }
-}
+pub use crate::definition::{Artifact, MAX_ARTIFACT_BYTES};
 
 /// What a list shows of an artifact.
 #[derive(Clone, Debug)]

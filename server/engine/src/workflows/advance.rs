@@ -11,16 +11,14 @@ use domain::{
 use serde_json::json;
 
 use super::{
-    Definition, Facts,
-    context::DECISION,
-    definition::{StepDefinition, Work},
-    inputs,
+    Definition, Facts, inputs,
     unwind::{Why, lock_open, tell, unwind},
 };
 use crate::{
     Engine,
     actor::Actor,
     database::Tx,
+    definition::{DECISION, StepDefinition, Work},
     error::EngineError,
     operations::{Enqueued, Moves, OwnRequest, catch_up, enqueue, is_refused_for_good, retrying},
     report::Report,

@@ -12,14 +12,14 @@ use domain::{
 };
 use sqlx::PgConnection;
 
-use super::{context::DECISION, view::ServiceWorkflow};
+use super::view::ServiceWorkflow;
 use crate::{
     Engine,
     caller::ServiceCaller,
+    definition::{DECISION, RESPONSE},
     error::EngineError,
     operations::{
-        ClaimedWork, Finish, FinishOutcome, Finished, RESPONSE, finish_in, hand_out,
-        lock_with_kind, retrying,
+        ClaimedWork, Finish, FinishOutcome, Finished, finish_in, hand_out, lock_with_kind, retrying,
     },
     store::{
         Target,

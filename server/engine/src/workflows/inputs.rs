@@ -14,12 +14,9 @@ use serde_json::Value;
 use sha2::{Digest as _, Sha256};
 use sqlx::PgConnection;
 
-use super::{
-    Definition,
-    context::Facts,
-    definition::{DecideFn, StepDefinition, Work},
-};
+use super::Definition;
 use crate::{
+    definition::{DecideFn, Facts, StepDefinition, Work},
     error::EngineError,
     operations::parse_payload,
     settings::Limits,

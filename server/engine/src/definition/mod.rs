@@ -5,6 +5,9 @@
 //! circle or a branch that no decision leads to is refused when the definition is built, before a
 //! workflow was ever started by it.
 
+mod artifact;
+mod context;
+
 use std::{
     collections::{BTreeMap, BTreeSet},
     fmt,
@@ -13,7 +16,10 @@ use std::{
 
 use serde_json::Value;
 
-use super::context::Context;
+pub use artifact::{Artifact, MAX_ARTIFACT_BYTES};
+pub(crate) use artifact::{DECISION, RESPONSE};
+pub use context::Context;
+pub(crate) use context::Facts;
 
 /// Makes a step's input from the workflow's input and what its predecessors brought forth. The same
 /// facts must give the same input for ever: another one later is drift (D32).
