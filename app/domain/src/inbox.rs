@@ -187,8 +187,11 @@ mod tests {
         assert_ne!(derived_key("a", "b:c", "d"), derived_key("a", "b", "c:d"));
         let longest = "x".repeat(MAX_CONSUMER_CHARS);
         assert!(
-            crate::idempotency::IdempotencyKey::from_service(&derived_key(&longest, "", ""))
-                .is_ok()
+            crate::idempotency::IdempotencyKey::from_service(
+                &derived_key(&longest, "", ""),
+                crate::idempotency::MAX_KEY_CHARS
+            )
+            .is_ok()
         );
     }
 
