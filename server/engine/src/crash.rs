@@ -19,6 +19,12 @@ macro_rules! crash_point {
         #[cfg(feature = "crash-points")]
         $crate::crash::reached($name);
     };
+    ($name:literal, $when:expr) => {
+        #[cfg(feature = "crash-points")]
+        if $when {
+            $crate::crash::reached($name);
+        }
+    };
 }
 pub(crate) use crash_point;
 

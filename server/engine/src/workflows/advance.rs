@@ -20,6 +20,7 @@ use super::{
 use crate::{
     Engine,
     actor::Actor,
+    crash::crash_point,
     database::Tx,
     error::EngineError,
     operations::{Enqueued, Moves, OwnRequest, catch_up, enqueue, is_refused_for_good, retrying},
@@ -123,6 +124,7 @@ impl Engine {
                 let mut moves = Moves::new(&mut tx, turn.actor);
                 tell(&mut moves, &flow);
                 moves.finish().await?;
+                crash_point!("W5");
             }
         }
         tx.commit().await?;
@@ -252,6 +254,7 @@ impl Turn<'_> {
                     workflow_id: Some(flow.at.id.uuid()),
                     step_key: Some(&declared.key),
                 };
+                crash_point!("W1");
                 let (id, status) = match enqueue(tx, &actor, &self.engine.settings, &ask).await {
                     Ok(Enqueued::Fresh(id)) => (id, Status::Reserved),
                     Ok(Enqueued::Known(id, status)) => (id, status),
