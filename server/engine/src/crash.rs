@@ -55,6 +55,9 @@ mod live {
     /// Found in a program that has crash points, and in no release: the build looks for it.
     static MARKER: &str = "onceover-crash-points-are-compiled-in";
 
+    /// Longer than a signal to this process takes to stop all of its threads.
+    const ARRIVES: Duration = Duration::from_millis(50);
+
     /// When a point acts.
     enum Nth {
         At(u64),
@@ -140,6 +143,9 @@ mod live {
         }
         if let Some(order) = order {
             let _ = kill_process(getpid(), order.signal);
+            // Another thread may be the one that takes the signal: this one must not get any further
+            // until it has.
+            std::thread::sleep(ARRIVES);
         }
     }
 

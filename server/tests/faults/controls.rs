@@ -11,13 +11,13 @@ use sandbox::{
     Provider,
     providers::{Mode, Rule},
 };
-use testkit::eventually;
+use testkit::{Fault, Proxy, Upstream, eventually};
 
 use crate::{
     effects::{Effect, PAST_LEASE},
     invariants::times,
     report::say,
-    scene::{Asked, LIMIT, Scene, ended, until},
+    scene::{Asked, LIMIT, Scene, ended, endpoints, until},
     seed,
 };
 
@@ -115,19 +115,31 @@ async fn unique_index(dropped: bool) -> usize {
 async fn fence(off: bool) -> usize {
     let scene = Scene::open("control-fence", true).await;
     let control = ("FAULT_CONTROL", if off { "fence" } else { "" });
+    // The former owner does not reach the provider: what it says late is *not done*.
+    let address = scene.providers.url().trim_start_matches("http://").parse().unwrap();
+    let proxy = Proxy::start(Upstream::Tcp(address)).await;
+    proxy.set(Fault::Refuse);
+    let nowhere = endpoints(&format!("http://{}", proxy.address()));
     for turn in 0..TIMES {
-        without_keys(&scene).await;
+        // Who forgets keys cannot be asked by them: the provider forgets once it was asked.
+        scene.providers.clear().await.unwrap();
         let asked = charge(&scene, turn).await;
-        let former = scene.worker(&[("PAUSE_AT", "L2:nth=1"), control]);
+        let former =
+            scene.worker(&[("PAUSE_AT", "L2:nth=1"), ("ONCEOVER_PROVIDERS", &nowhere), control]);
         assert!(until(LIMIT, || former.is_stopped()).await);
         // It never called: proven absent, and free to be tried again.
-        eventually("free to be tried again", LIMIT, async || {
+        for _ in 0..60 {
+            if scene.status(asked.id).await == "failed_retryable" {
+                break;
+            }
             scene.database.advance_clock(PAST_LEASE).await;
             scene.engine.take_over_expired().await.unwrap();
             scene.engine.reconcile_due().await.unwrap();
-            scene.status(asked.id).await == "failed_retryable"
-        })
-        .await;
+        }
+        let page = scene.engine.operation(&scene.operator, asked.id).await.unwrap();
+        let moves: Vec<_> = page.timeline.iter().map(|item| item.rule.as_str()).collect();
+        assert_eq!(page.row.status.as_str(), "failed_retryable", "turn {turn}: {moves:?}");
+        without_keys(&scene).await;
         let slow = Rule::once(Mode::Slow { ms: 2_500 });
         scene.providers.add(Provider::Payments, slow).await.unwrap();
         scene.database.advance_clock(PAST_LEASE).await;
@@ -151,15 +163,16 @@ async fn fence(off: bool) -> usize {
 /// of ours can stop (D15).
 async fn provider_keys(off: bool) -> usize {
     let scene = Scene::open("control-keys", true).await;
-    if off {
-        without_keys(&scene).await;
-    }
     for turn in 0..TIMES {
+        scene.providers.clear().await.unwrap();
         let asked = charge(&scene, turn).await;
         let former = scene.worker(&[("PAUSE_AT", "P1:nth=1")]);
         assert!(until(LIMIT, || former.is_stopped()).await);
         scene.settle().await;
         assert_eq!(scene.status(asked.id).await, "succeeded");
+        if off {
+            without_keys(&scene).await;
+        }
         former.wake();
         eventually("its late answer is kept", LIMIT, async || {
             let late = "select count(distinct operation_id) from evidence where source = 'worker'";
