@@ -26,21 +26,15 @@ pub async fn confirmation(scene: &Scene, id: OperationId) -> ActionRequest {
     let version = scene.engine.operation_for_service(&scene.service, id).await.unwrap().version;
     let ledger = scene.providers.ledger(&[("key", &id.to_string())]).await.unwrap();
     ActionRequest {
-        target: id,
-        verb: Verb::Confirm,
-        version,
-        reason: "the provider's own list shows it".into(),
         outcome: Some(Outcome::Happened),
         external_reference: Some(ledger[0]["id"].as_str().unwrap().to_owned()),
-        amount_minor: None,
-        currency: None,
         evidence: Some("https://provider.example/list".into()),
-        force: false,
+        ..ActionRequest::new(id, Verb::Confirm, version, "the provider's own list shows it")
     }
 }
 
 /// The same decision by the JSON API; `false` where no answer came.
-async fn post(scene: &Scene, address: &str, request: &ActionRequest) -> bool {
+async fn post(scene: &Scene, address: &str, id: OperationId, request: &ActionRequest) -> bool {
     let body = json!({
         "version": request.version,
         "reason": request.reason,
@@ -53,7 +47,7 @@ async fn post(scene: &Scene, address: &str, request: &ActionRequest) -> bool {
         "POST /api/v1/operations/{}/actions/confirm HTTP/1.1\r\nhost: {address}\r\n\
          authorization: Bearer {}\r\ncontent-type: application/json\r\ncontent-length: {}\r\n\
          connection: close\r\n\r\n{body}",
-        request.target,
+        id,
         scene.operator_token,
         body.len()
     );
@@ -94,22 +88,23 @@ pub async fn kill(scene: &Scene, point: Point, asked: u64) {
         let mut left = None;
         for asked in &decided {
             let request = confirmation(scene, asked.id).await;
-            if !post(scene, &address, &request).await {
-                left = Some(request);
+            if !post(scene, &address, asked.id, &request).await {
+                left = Some((asked.id, request));
                 break;
             }
         }
-        let left = left.unwrap_or_else(|| panic!("{}: nobody died at {order}", point.name));
+        let (id, left) = left.unwrap_or_else(|| panic!("{}: nobody died at {order}", point.name));
         assert!(ended(&mut server, Duration::from_secs(10)).await, "{}", point.name);
         // The person tries again, twice: one decision, one receipt.
-        let first = scene.engine.act(&scene.operator, left.clone()).await.unwrap();
-        let again = scene.engine.act(&scene.operator, left.clone()).await.unwrap();
+        let decide =
+            async || scene.engine.act(&scene.operator, left.clone()).await.unwrap().done().unwrap();
+        let (first, again) = (decide().await, decide().await);
         assert!(
             again.replayed && first.receipt == again.receipt,
             "{}: another receipt",
             point.name
         );
         assert_eq!(first.replayed, point.name == "C6", "{}: done before only at C6", point.name);
-        assert_eq!(scene.status(left.target).await, "succeeded");
+        assert_eq!(scene.status(id).await, "succeeded");
     }
 }

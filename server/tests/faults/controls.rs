@@ -4,7 +4,7 @@
 //! Guards stand one behind the other, and the provider's memory of keys is the last: where an
 //! inner one is left out, the provider's is too, in both runs.
 
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use engine::Admission;
 use sandbox::{
@@ -151,16 +151,30 @@ async fn fence(off: bool) -> usize {
         tokio::time::sleep(Duration::from_millis(200)).await;
         former.wake();
         // Without the guard it may also end in doubt, once the slow answer comes too late.
-        eventually("it is over", LIMIT, async || {
-            matches!(scene.status(asked.id).await.as_str(), "succeeded" | "unknown")
-        })
-        .await;
+        let mut moves = Vec::new();
+        let over = async || {
+            let page = scene.engine.operation(&scene.operator, asked.id).await.unwrap();
+            moves = page.timeline.iter().map(|item| item.rule.clone()).collect();
+            matches!(page.row.status.as_str(), "succeeded" | "unknown")
+        };
+        assert!(in_time(over).await, "turn {turn}: {moves:?}");
         former.kill();
         // The slow call is applied, whoever waits for it.
         assert_eq!(next.stop(), Some(0));
     }
     scene.settle().await;
     doubles(&scene).await
+}
+
+async fn in_time(mut holds: impl AsyncFnMut() -> bool) -> bool {
+    let begun = Instant::now();
+    while begun.elapsed() < LIMIT {
+        if holds().await {
+            return true;
+        }
+        tokio::time::sleep(Duration::from_millis(20)).await;
+    }
+    false
 }
 
 /// A worker is stopped after its last look at the lease; what it sends when it wakes up, no fence

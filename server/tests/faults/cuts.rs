@@ -10,7 +10,7 @@ use testkit::{Fault, Proxy, Upstream};
 use crate::{
     invariants::invariants,
     report::{Tally, say},
-    scene::{Scene, endpoints},
+    scene::{Scene, endpoints, until},
     seed,
 };
 
@@ -48,7 +48,8 @@ pub async fn cut(way: Way, rounds: u32) -> Tally {
         for _ in 0..3 {
             scene.queue(&mut rng).await;
         }
-        let limit = rng.random_range(0..4_000);
+        // A provider's answer is short, a session with the database long.
+        let limit = rng.random_range(0..if way == Way::Provider { 400 } else { 4_000 });
         let fault = match rng.random_range(0..5) {
             0 => Fault::CutAfterReply(limit),
             1 => Fault::CutAfterSent(limit),
@@ -57,8 +58,13 @@ pub async fn cut(way: Way, rounds: u32) -> Tally {
             _ => Fault::Delay(Duration::from_millis(20)),
         };
         limits.push(fault);
+        let before = proxy.hurt();
         proxy.set(fault);
         tokio::time::sleep(Duration::from_millis(rng.random_range(100..500))).await;
+        if !matches!(fault, Fault::Refuse | Fault::Delay(_)) {
+            // However slow the machine is: the worker comes by while the fault is in force.
+            until(Duration::from_secs(2), || proxy.hurt() > before).await;
+        }
         proxy.set(Fault::Pass);
         tokio::time::sleep(Duration::from_millis(rng.random_range(50..300))).await;
         scene.database.advance_clock(crate::effects::PAST_LEASE).await;

@@ -73,7 +73,7 @@ pub async fn race(asked: usize) -> Tally {
             told.unwrap();
             match acted {
                 Ok(acted) => {
-                    assert!(!acted.replayed);
+                    assert!(!acted.done().unwrap().replayed);
                     person += 1;
                 }
                 Err(EngineError::Refused(refusal)) => {

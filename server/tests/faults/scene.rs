@@ -84,7 +84,11 @@ pub fn settings(database: &str, endpoints: &str, worker_name: &str) -> Settings 
         providers: endpoints
             .split(',')
             .filter_map(|each| each.split_once('='))
-            .map(|(name, url)| ProviderEndpoint { name: name.into(), url: url.into() })
+            .map(|(name, url)| ProviderEndpoint {
+                name: name.into(),
+                url: url.into(),
+                lookup_url: None,
+            })
             .collect(),
         webhook_secrets: vec![("payments".into(), SECRET.into())],
         search_secret: SECRET.as_bytes().to_vec(),
