@@ -2,7 +2,7 @@
 # codes pass through unchanged.
 
 .DEFAULT_GOAL := help
-.PHONY: help demo dev test check queries fmt
+.PHONY: help demo dev test faults check queries fmt
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' Makefile
@@ -15,6 +15,9 @@ dev: ## watch the sources and reload, on the demo's data (needs cargo-leptos)
 
 test: ## every test; STAGES="main faults plans queries browser" chooses
 	@ci/test.sh $(STAGES)
+
+faults: ## the long fault suite, with its controls; FAULT_SEED repeats a run
+	@ci/faults.sh
 
 check: ## format, lints, query cache, audits, house rules; no database needed
 	@ci/setup.sh check

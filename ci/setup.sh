@@ -127,6 +127,16 @@ browser() {
         give_up "no Chromium is here and Playwright could not fetch one; install Chromium or Chrome, or name it in ONCEOVER_CHROMIUM"
 }
 
+# For the fault suite's wrong clocks; without it that one scene says that it did not run.
+faketime_library() {
+    local place
+    for place in /usr/lib/*/faketime /usr/lib64/faketime /usr/lib/faketime; do
+        [ -e "$place/libfaketime.so.1" ] && return 0
+    done
+    is_debian_root && step "installing libfaketime from Debian" apt_install faketime && return 0
+    say "  libfaketime is not here and could not be installed: the tests of wrong clocks will not run"
+}
+
 node_fits() {
     need node "nodejs npm" node
     need npm npm node
@@ -164,6 +174,7 @@ else
     if [ "$goal" = test ]; then
         browser
         nats_server
+        faketime_library
     fi
     if [ -n "$wasm_bindgen_job" ]; then
         wait "$wasm_bindgen_job" ||

@@ -19,6 +19,12 @@ macro_rules! crash_point {
         #[cfg(feature = "crash-points")]
         $crate::crash::reached($name);
     };
+    ($name:literal, $when:expr) => {
+        #[cfg(feature = "crash-points")]
+        if $when {
+            $crate::crash::reached($name);
+        }
+    };
 }
 pub(crate) use crash_point;
 
@@ -48,6 +54,9 @@ mod live {
 
     /// Found in a program that has crash points, and in no release: the build looks for it.
     static MARKER: &str = "onceover-crash-points-are-compiled-in";
+
+    /// Longer than a signal to this process takes to stop all of its threads.
+    const ARRIVES: Duration = Duration::from_millis(50);
 
     /// When a point acts.
     enum Nth {
@@ -134,6 +143,9 @@ mod live {
         }
         if let Some(order) = order {
             let _ = kill_process(getpid(), order.signal);
+            // Another thread may be the one that takes the signal: this one must not get any further
+            // until it has.
+            std::thread::sleep(ARRIVES);
         }
     }
 

@@ -113,9 +113,7 @@ impl Worker {
                 .await
             })
             .await?;
-            if !work.is_empty() {
-                crash_point!("L1");
-            }
+            crash_point!("L1", !work.is_empty());
             for work in work {
                 handled += 1;
                 let target = Target { tenant, id: work.id };
@@ -207,6 +205,7 @@ async fn execute(
         CallResult::not_sent()
     };
     crash_point!("P3");
+    crash_point!("W2", work.key.starts_with("wf:"));
     heard.other_target = result.other_target;
     drop(held);
     let finish = Finish {
@@ -226,6 +225,7 @@ async fn execute(
         tracing::warn!(operation.id = %target.id, field = refusal.field, "an answer cannot be stored");
         return record(engine, target, &Finish::ambiguous(finish.fence), heard, &actor).await;
     }
+    crash_point!("W3", work.key.starts_with("wf:"));
     recorded
 }
 

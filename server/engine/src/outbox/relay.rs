@@ -26,6 +26,7 @@ use crate::{
     Engine,
     actor::Actor,
     backoff::jittered_backoff_ms,
+    crash::crash_point,
     database::retrying,
     error::EngineError,
     hints::Listener,
@@ -161,6 +162,7 @@ async fn claim(
         breaker::take_probe(&mut tx, &taken, LEASE_MS).await?;
     }
     tx.commit_quietly().await?;
+    crash_point!("O1", !claimed.events.is_empty());
     Ok((claimed, taken, looks))
 }
 
@@ -176,6 +178,7 @@ async fn deliver(engine: Engine, way: Way, event: HeldEvent, probe: bool, asked:
             .unwrap_or_else(|_| PublishResult::TransportDown("no answer in time".into())),
         Err(error) => PublishResult::Refused(error.to_string()),
     };
+    crash_point!("O2");
     let took_ms = i32::try_from(begun.elapsed().as_millis()).unwrap_or(i32::MAX);
     let settled = retrying(|| settle(&engine, &event, &result, probe, took_ms)).await;
     match settled {
@@ -231,5 +234,6 @@ async fn settle(
         actor: &actor,
         took_ms,
     };
+    crash_point!("O3");
     outbox::settle(&mut db, held, &settled).await
 }

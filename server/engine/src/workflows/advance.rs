@@ -17,6 +17,7 @@ use super::{
 use crate::{
     Engine,
     actor::Actor,
+    crash::crash_point,
     database::Tx,
     definition::{DECISION, StepDefinition, Work},
     error::EngineError,
@@ -121,6 +122,7 @@ impl Engine {
                 let mut moves = Moves::new(&mut tx, turn.actor);
                 tell(&mut moves, &flow);
                 moves.finish().await?;
+                crash_point!("W5");
             }
         }
         tx.commit().await?;
@@ -250,6 +252,7 @@ impl Turn<'_> {
                     workflow_id: Some(flow.at.id.uuid()),
                     step_key: Some(&declared.key),
                 };
+                crash_point!("W1");
                 let (id, status) = match enqueue(tx, &actor, &self.engine.settings, &ask).await {
                     Ok(Enqueued::Fresh(id)) => (id, Status::Reserved),
                     Ok(Enqueued::Known(id, status)) => (id, status),

@@ -1,4 +1,6 @@
-//! Child processes of the program under test; each ends with its owner.
+//! Child processes of the program under test; each ends with its owner. Shared with the fault suite.
+
+#![allow(dead_code, reason = "each of the two programs that share it uses its part")]
 
 use std::{
     io::{BufRead as _, BufReader},
@@ -13,10 +15,19 @@ pub struct Process {
 }
 
 impl Process {
-    /// Starts a command and waits for its first line, which must begin with `ready`; returns what
-    /// follows it.
+    /// Starts a command and waits for the line that begins with `ready`; returns what follows it.
     pub fn start(arguments: &[&str], environment: &[(&str, &str)], ready: &str) -> (Self, String) {
-        let mut child = Command::new(env!("CARGO_BIN_EXE_onceover"))
+        Self::start_program(env!("CARGO_BIN_EXE_onceover"), arguments, environment, ready)
+    }
+
+    /// The same for any program; lines before the one that says that it is ready are passed over.
+    pub fn start_program(
+        program: &str,
+        arguments: &[&str],
+        environment: &[(&str, &str)],
+        ready: &str,
+    ) -> (Self, String) {
+        let mut child = Command::new(program)
             .args(arguments)
             .env_clear()
             .envs(environment.iter().copied())
@@ -26,19 +37,27 @@ impl Process {
             .stderr(Stdio::null())
             .spawn()
             .unwrap();
-        let mut line = String::new();
-        BufReader::new(child.stdout.take().unwrap()).read_line(&mut line).unwrap();
-        let told = line
-            .trim()
-            .strip_prefix(ready)
-            .unwrap_or_else(|| panic!("{arguments:?} said {line:?}"))
-            .to_owned();
+        let mut lines = BufReader::new(child.stdout.take().unwrap()).lines().map_while(Result::ok);
+        let told = lines
+            .find_map(|line| line.trim().strip_prefix(ready).map(str::to_owned))
+            .unwrap_or_else(|| panic!("{arguments:?} ended before it was ready"));
         (Self { child }, told)
     }
 
     fn signal(&self, signal: Signal) {
         let pid = i32::try_from(self.child.id()).unwrap();
         kill_process(Pid::from_raw(pid).unwrap(), signal).unwrap();
+    }
+
+    /// Whether it has ended.
+    pub fn has_ended(&mut self) -> bool {
+        self.child.try_wait().unwrap().is_some()
+    }
+
+    /// Whether the kernel holds it stopped.
+    pub fn is_stopped(&self) -> bool {
+        std::fs::read_to_string(format!("/proc/{}/stat", self.child.id()))
+            .is_ok_and(|stat| stat.rsplit(')').next().is_some_and(|rest| rest.starts_with(" T")))
     }
 
     /// SIGKILL: no destructor, no farewell.

@@ -1,0 +1,159 @@
+//! SIGKILL at crash points: a worker is started, reaches the point, dies; its leases run out by the
+//! moved clock; the next begins with what it left. One database for all kills at a point.
+
+use std::time::Duration;
+
+use rand::RngExt as _;
+use sandbox::providers::Mode;
+
+use testkit::eventually;
+
+use crate::{
+    console,
+    consumer::Consumer,
+    effects::PAST_LEASE,
+    invariants::invariants,
+    report::{Tally, reached, say},
+    scene::{LIMIT, Scene, ended},
+    seed, workflows,
+};
+
+/// What a point belongs to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Area {
+    /// A call of a worker.
+    Call,
+    /// A lookup.
+    Reconciler,
+    /// A person's decision, by the JSON API.
+    Action,
+    /// Telling an event.
+    Outbox,
+    /// A workflow's turn, or a step.
+    Workflow,
+}
+
+/// A crash point.
+#[derive(Clone, Copy, Debug)]
+pub struct Point {
+    pub name: &'static str,
+    pub area: Area,
+    /// How often it can be reached in the life of one process, at least.
+    most: u64,
+}
+
+const fn point(name: &'static str, area: Area, most: u64) -> Point {
+    Point { name, area, most }
+}
+
+/// Every point there is in the engine today.
+pub const POINTS: &[Point] = &[
+    point("C1", Area::Action, 3),
+    point("C2", Area::Action, 3),
+    point("C3", Area::Action, 3),
+    point("C4", Area::Action, 3),
+    point("C5", Area::Action, 3),
+    point("C6", Area::Action, 3),
+    point("P1", Area::Call, 3),
+    point("P2", Area::Call, 2),
+    point("P3", Area::Call, 3),
+    point("P4", Area::Call, 3),
+    point("P5", Area::Call, 3),
+    point("L1", Area::Call, 1),
+    point("L2", Area::Call, 3),
+    point("K1", Area::Reconciler, 3),
+    point("K2", Area::Reconciler, 3),
+    point("W1", Area::Workflow, 3),
+    point("W2", Area::Workflow, 3),
+    point("W3", Area::Workflow, 3),
+    point("W5", Area::Workflow, 1),
+    point("O1", Area::Outbox, 1),
+    point("O2", Area::Outbox, 3),
+    point("O3", Area::Outbox, 3),
+];
+
+/// Kills at one point, as often as asked.
+///
+/// # Panics
+/// Where the point was reached fewer times, or an invariant does not hold.
+pub async fn kill_at(point: Point, asked: u64) -> Tally {
+    let scene = match point.area {
+        Area::Action => Scene::open(point.name, false).await,
+        _ => Scene::open(point.name, true).await,
+    };
+    let consumer = Consumer::start().await;
+    match point.area {
+        Area::Action => console::kill(&scene, point, asked).await,
+        Area::Call | Area::Reconciler => kill_workers(&scene, point, asked, &[]).await,
+        Area::Workflow => workflows::kill(&scene, point, asked).await,
+        Area::Outbox => kill_workers(&scene, point, asked, &consumer.settings()).await,
+    }
+    let (reached, kills) = reached(&scene.report(point.name), point.name);
+    scene.quiet().await;
+    let mut found = invariants(&scene).await;
+    if point.area == Area::Workflow {
+        workflows::judge(&scene, &mut found).await;
+    }
+    if point.area == Area::Outbox {
+        tell_all(&scene, &consumer).await;
+        consumer.judge(&scene, &mut found).await;
+        say(&format!("{}: events that came again {}", point.name, consumer.repeats()));
+    }
+    let tally = Tally::of(kills, scene.all_asked().len(), found);
+    tally.tell(point.name, &format!("reached {reached}, "));
+    assert!(kills >= asked, "{}: killed {kills} times, {asked} were asked", point.name);
+    tally
+}
+
+impl Point {
+    /// The order for one life, and what it needs to be carried out.
+    pub fn order(self, rng: &mut rand::rngs::StdRng) -> (u64, String) {
+        let nth = rng.random_range(1..=self.most);
+        (nth, format!("{}:nth={nth}", self.name))
+    }
+}
+
+/// A publisher that nobody kills, until all is told.
+async fn tell_all(scene: &Scene, consumer: &Consumer) {
+    let settings = consumer.settings();
+    let settings: Vec<_> = settings.iter().map(|(name, value)| (*name, value.as_str())).collect();
+    let _publisher = scene.worker(&settings);
+    eventually("all is told", LIMIT, async || {
+        scene.database.advance_clock(PAST_LEASE).await;
+        scene.count("select count(*) from outbox where status <> 'published'").await == 0
+    })
+    .await;
+}
+
+async fn kill_workers(scene: &Scene, point: Point, asked: u64, more: &[(&str, String)]) {
+    let mut rng = seed::of(point.name);
+    let report = scene.report(point.name);
+    match point.name {
+        // The call must be under way for the point to be within it.
+        "P2" => scene.mode(Mode::Slow { ms: 40 }).await,
+        "K1" | "K2" => scene.mode(Mode::ApplyDrop).await,
+        _ => {}
+    }
+    let (mut killed, mut missed) = (0, 0);
+    while killed < asked {
+        let (nth, order) = point.order(&mut rng);
+        for _ in 0..=nth {
+            scene.queue(&mut rng).await;
+        }
+        if point.area != Area::Call {
+            // For a reconciler: their answers are lost. For a publisher: there is something to tell.
+            scene.round_of_calls().await;
+        }
+        let mut settings = vec![("CRASH_AT", order.as_str()), ("CRASH_REPORT", &report)];
+        settings.extend(more.iter().map(|(name, value)| (*name, value.as_str())));
+        let mut worker = scene.worker(&settings);
+        if ended(&mut worker, Duration::from_secs(10)).await {
+            killed += 1;
+        } else {
+            worker.kill();
+            missed += 1;
+            assert!(missed < 10, "{}: not reached within {LIMIT:?}, {missed} times", point.name);
+        }
+        scene.database.advance_clock(PAST_LEASE).await;
+    }
+}

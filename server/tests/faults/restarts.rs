@@ -1,0 +1,123 @@
+//! The database is restarted under load as by a crash (R03, R17): nothing acknowledged is lost, no
+//! process ends, nothing happens twice.
+
+use std::{
+    sync::{
+        Arc,
+        atomic::{AtomicBool, Ordering},
+    },
+    time::{Duration, Instant},
+};
+
+use cluster::{Cluster, Options};
+use rustix::process::{Pid, Signal, kill_process};
+use testkit::{TestDatabase, eventually};
+
+use crate::{
+    invariants::invariants,
+    report::{Tally, say},
+    scene::{LIMIT, Scene},
+    seed,
+};
+
+/// A server of the scene's own, in a folder that outlives each of its lives.
+struct Server {
+    running: Option<Cluster>,
+    folder: std::path::PathBuf,
+}
+
+impl Server {
+    fn start() -> Self {
+        let folder = std::env::temp_dir()
+            .join(format!("onceover-restarts-{}", hex::encode(rand::random::<[u8; 6]>())));
+        let running = Cluster::start(&folder, Options::default()).unwrap();
+        let folder = running.folder().to_owned();
+        Self { running: Some(running), folder }
+    }
+
+    fn url(&self) -> String {
+        self.running.as_ref().unwrap().url("postgres")
+    }
+
+    /// SIGQUIT, PostgreSQL's *immediate*: every session is cut, and what was not committed is gone;
+    /// then recovery from the log.
+    fn restart(&mut self) {
+        let running = self.running.take().unwrap();
+        let (pid, port) = (i32::try_from(running.pid()).unwrap(), running.port());
+        kill_process(Pid::from_raw(pid).unwrap(), Signal::QUIT).unwrap();
+        running.stop().unwrap();
+        let again = Cluster::start(&self.folder, Options::default()).unwrap();
+        assert_eq!(again.port(), port, "the same address");
+        self.running = Some(again);
+    }
+}
+
+impl Drop for Server {
+    fn drop(&mut self) {
+        drop(self.running.take());
+        let _ = std::fs::remove_dir_all(&self.folder);
+    }
+}
+
+/// Restarts under load, as often as asked.
+///
+/// # Panics
+/// Where an invariant does not hold or a process ended.
+pub async fn restart(times: u32) -> Tally {
+    let mut server = tokio::task::spawn_blocking(Server::start).await.unwrap();
+    let database = TestDatabase::create_at(&server.url()).await;
+    let scene = Arc::new(Scene::open_on("restart", true, database).await);
+    let mut workers = [scene.worker(&[]), scene.worker(&[])];
+    let over = Arc::new(AtomicBool::new(false));
+    let load = tokio::spawn(load(scene.clone(), over.clone()));
+    let mut longest = Duration::ZERO;
+    for _ in 0..times {
+        // Some work is accepted and some under way before each cut.
+        let before = scene.all_asked().len();
+        eventually("the load goes on", LIMIT, async || scene.all_asked().len() >= before + 5).await;
+        let begun = Instant::now();
+        server = tokio::task::spawn_blocking(move || {
+            server.restart();
+            server
+        })
+        .await
+        .unwrap();
+        let accepted = scene.all_asked().len();
+        eventually("service is back", LIMIT, async || scene.all_asked().len() > accepted).await;
+        longest = longest.max(begun.elapsed());
+    }
+    over.store(true, Ordering::Relaxed);
+    let refused = load.await.unwrap();
+    for worker in &mut workers {
+        assert!(!worker.has_ended(), "no process ends with the database");
+    }
+    for worker in workers {
+        assert_eq!(worker.stop(), Some(0));
+    }
+    scene.quiet().await;
+    let accepted = scene.all_asked().len();
+    say(&format!(
+        "restart: {times} restarts, accepted {accepted}, told to try again {refused}, longest outage {:.1} s",
+        longest.as_secs_f64()
+    ));
+    let tally = Tally::of(0, accepted, invariants(&scene).await);
+    tally.tell("restart", "");
+    // The database's folder goes last.
+    drop(Arc::into_inner(scene));
+    tokio::task::spawn_blocking(move || drop(server)).await.unwrap();
+    tally
+}
+
+/// Requests one after the other; each that fails is sent again under its key, as a client does.
+/// Returns how many were not answered at first.
+async fn load(scene: Arc<Scene>, over: Arc<AtomicBool>) -> u64 {
+    let mut rng = seed::of("restart");
+    let mut refused = 0;
+    while !over.load(Ordering::Relaxed) {
+        if scene.try_queue(&mut rng).await.is_err() {
+            refused += 1;
+        }
+        tokio::time::sleep(Duration::from_millis(20)).await;
+    }
+    refused
+}
