@@ -51,7 +51,7 @@ const TASKS: &[Task] = &[
         name: "advance workflows",
         every: Duration::from_millis(500),
         batch: |engine| Box::pin(async move { engine.advance_workflows().await }),
-        backlog: None,
+        backlog: Some(|engine| Box::pin(async move { engine.backlog(Queue::Workflows).await })),
     },
     Task {
         name: "block workflows without their version",

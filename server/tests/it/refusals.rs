@@ -189,9 +189,9 @@ async fn call(
 }
 
 fn service_only(path: &str) -> bool {
+    let owners_cancel = path.ends_with("/cancel") && !path.contains("/actions/");
     ["/start", "/heartbeat", "/finish", "/claim"].iter().any(|end| path.ends_with(end))
-        || path.starts_with("/workflows/")
-            && (path.contains("/steps/") || path.ends_with("/cancel"))
+        || path.starts_with("/workflows/") && (path.contains("/steps/") || owners_cancel)
 }
 
 #[tokio::test]

@@ -22,6 +22,8 @@ pub enum Queue {
     Events,
     /// Undos that are asked for, and workflows that are being undone.
     Undoing,
+    /// Workflows that are due for a turn, whoever has their definition.
+    Workflows,
 }
 
 impl Engine {
@@ -37,6 +39,7 @@ impl Engine {
             Queue::Expiry => backlog::expiry(&mut db).await,
             Queue::Events => backlog::events(&mut db).await,
             Queue::Undoing => backlog::undoing(&mut db).await,
+            Queue::Workflows => backlog::workflows(&mut db).await,
             Queue::Purge => {
                 let kinds = kind::purgeable(&mut db).await?;
                 backlog::purge(&mut db, &kinds).await

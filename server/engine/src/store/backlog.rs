@@ -87,6 +87,23 @@ pub async fn undoing(db: &mut PgConnection) -> Result<Backlog, EngineError> {
     Ok(backlog(row.waiting, row.oldest))
 }
 
+/// Workflows that are due for a turn (W2), also those of definitions that are elsewhere.
+///
+/// # Errors
+/// The database's.
+pub async fn workflows(db: &mut PgConnection) -> Result<Backlog, EngineError> {
+    let row = sqlx::query!(
+        r#"select count(*) as "waiting!", min(next_at) as oldest from (
+             select next_at from workflows
+             where next_at <= (select onceover_now()) and status in ('running', 'waiting')
+             order by next_at limit $1) w"#,
+        MAX_COUNTED + 1,
+    )
+    .fetch_one(db)
+    .await?;
+    Ok(backlog(row.waiting, row.oldest))
+}
+
 /// Events that are to be told, also those behind a dead one.
 ///
 /// # Errors
