@@ -17,8 +17,9 @@ use tokio::{
 
 use crate::{
     kills::Point,
-    scene::{Asked, Scene, ended},
+    scene::{Asked, Scene},
     seed,
+    waiting::ended,
 };
 
 /// A confirmation of what the provider's ledger shows.

@@ -17,8 +17,9 @@ use crate::{
     effects::{Effect, PAST_LEASE},
     invariants::times,
     report::say,
-    scene::{Asked, LIMIT, Scene, ended, endpoints, until},
+    scene::{Asked, LIMIT, Scene, endpoints},
     seed,
+    waiting::{ended, until},
 };
 
 /// Operations per control.

@@ -10,8 +10,9 @@ use testkit::{Fault, Proxy, Upstream};
 use crate::{
     invariants::invariants,
     report::{Tally, say},
-    scene::{Scene, endpoints, until},
+    scene::{Scene, endpoints},
     seed,
+    waiting::until,
 };
 
 /// Where the proxy stands.

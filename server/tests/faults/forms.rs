@@ -83,7 +83,7 @@ async fn paused_beyond_its_lease_a_worker_changes_nothing() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn of_person_webhook_and_reconciler_one_settles_it() {
-    race(200).await;
+    Box::pin(race(200)).await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -118,7 +118,7 @@ async fn long_form() {
     for point in pauses::POINTS {
         all += pauses::pause_at(point, 50).await;
     }
-    all += race(1_000).await;
+    all += Box::pin(race(1_000)).await;
     all += restart(20).await;
     for way in [Way::Provider, Way::Database] {
         all += cut(way, 60).await;

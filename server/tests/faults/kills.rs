@@ -14,8 +14,10 @@ use crate::{
     effects::PAST_LEASE,
     invariants::invariants,
     report::{Tally, reached, say},
-    scene::{LIMIT, Scene, ended},
-    seed, workflows,
+    scene::{LIMIT, Scene},
+    seed,
+    waiting::ended,
+    workflows,
 };
 
 /// What a point belongs to.

@@ -25,4 +25,5 @@ mod rescue;
 mod restarts;
 mod scene;
 mod seed;
+mod waiting;
 mod workflows;

@@ -6,8 +6,9 @@ use std::time::Duration;
 use crate::{
     invariants::invariants,
     report::{Tally, reached, say},
-    scene::{Scene, until},
+    scene::Scene,
     seed,
+    waiting::until,
 };
 
 /// Where: before the last look at the lease, after it, and with the answer in hand.

@@ -10,8 +10,9 @@ use crate::{
     effects::Effect,
     invariants::invariants,
     report::{Tally, reached, say},
-    scene::{Scene, ended},
+    scene::Scene,
     seed,
+    waiting::ended,
 };
 
 const LEASE_MS: i64 = 3_000;

@@ -7,7 +7,7 @@ use std::{
         Mutex as StdMutex,
         atomic::{AtomicU32, Ordering},
     },
-    time::{Duration, Instant},
+    time::Duration,
 };
 
 use domain::{access::Role, ids::OperationId};
@@ -288,24 +288,5 @@ impl Scene {
     pub async fn quiet(&self) {
         self.providers.clear().await.unwrap();
         self.settle().await;
-    }
-}
-
-/// Waits until a process has ended by itself.
-pub async fn ended(process: &mut Process, limit: Duration) -> bool {
-    until(limit, || process.has_ended()).await
-}
-
-/// Waits for something that another process does; says whether it came.
-pub async fn until(limit: Duration, mut holds: impl FnMut() -> bool) -> bool {
-    let begun = Instant::now();
-    loop {
-        if holds() {
-            return true;
-        }
-        if begun.elapsed() > limit {
-            return false;
-        }
-        tokio::time::sleep(Duration::from_millis(5)).await;
     }
 }

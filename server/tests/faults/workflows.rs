@@ -20,8 +20,9 @@ use crate::{
     invariants::{Violation, times},
     kills::Point,
     processes::Process,
-    scene::{Asked, LIMIT, Scene, ended, settings},
+    scene::{Asked, LIMIT, Scene, settings},
     seed,
+    waiting::ended,
 };
 
 const KIND: &str = "order";
