@@ -119,8 +119,7 @@ async fn nobody_is_asked_to_agree_to_what_cannot_be_undone() {
     let (operator, _) = people(&fixture).await;
     let engine = &fixture.engine;
     // A mail.
-    let (mail, fence) =
-        won(engine.reserve(&fixture.service, mail_request("m")).await.unwrap());
+    let (mail, fence) = won(engine.reserve(&fixture.service, mail_request("m")).await.unwrap());
     engine.start(&fixture.service, mail, fence).await.unwrap();
     let sent = finish(fence, FinishOutcome::Done, Some("msg_1"));
     engine.finish(&fixture.service, mail, sent).await.unwrap();
@@ -270,6 +269,7 @@ async fn ten_clicks_of_two_people_accept_once() {
     let decided = super::support::join_all(clicks).await;
     let fresh = decided.into_iter().filter_map(|one| one.ok().and_then(Decided::done));
     assert_eq!(fresh.filter(|acted| !acted.replayed).count(), 1);
-    let moves = "select count(*) from machine_events where machine = 'compensation' and rule = 'C10'";
+    let moves =
+        "select count(*) from machine_events where machine = 'compensation' and rule = 'C10'";
     assert_eq!(fixture.count(moves).await, 1);
 }

@@ -103,10 +103,7 @@ async fn one_person_requeues_or_skips_a_dead_event_once_with_a_receipt() {
         let viewer = fixture.person("viewer", Role::Viewer).await;
         let denied = fixture.engine.act(&viewer, request(version)).await;
         assert_eq!(code(denied), Code::PermissionMissing);
-        assert_eq!(
-            code(fixture.engine.act(&operator, request(version - 1)).await),
-            Code::Stale
-        );
+        assert_eq!(code(fixture.engine.act(&operator, request(version - 1)).await), Code::Stale);
         let acted = done(fixture.engine.act(&operator, request(version)).await);
         assert_eq!(acted.receipt.before.status.as_str(), "dead");
         assert_eq!(acted.receipt.after.status.as_str(), after);
