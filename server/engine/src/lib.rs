@@ -31,7 +31,7 @@ pub mod workflows;
 
 use std::sync::Arc;
 
-pub use actions::{Acted, ActionRequest, Decided, Settling, wired};
+pub use actions::{Acted, ActionRequest, Decided, Settling};
 pub use actor::Actor;
 pub use caller::{Caller, ServiceCaller, StaffCaller};
 pub use console::ApprovalFilter;

@@ -253,7 +253,11 @@ pub async fn show(
             Json(state.engine.operation_for_service(&by, id).await?).into_response()
         }
         Caller::Staff(by) => {
-            Json(console::in_full(&state.engine.operation(&by, id).await?)).into_response()
+            let detail = state.engine.operation(&by, id).await?;
+            let plan = state.engine.compensation_plan(&by, id).await?;
+            let mut whole = console::in_full(&detail);
+            whole["plan"] = json!(plan);
+            Json(whole).into_response()
         }
     })
 }

@@ -3,6 +3,7 @@
 use chrono::{DateTime, Utc};
 use serde::{Deserialize, Serialize};
 
+use super::CompensationPlan;
 use crate::{
     ids::{OperationId, WorkflowId},
     workflow::{StepState, WorkflowState},
@@ -124,6 +125,9 @@ pub struct WorkflowDetail {
     pub served_here: bool,
     /// Its steps, as the definition lists them.
     pub steps: Vec<StepView>,
+    /// What would be undone of it, in which order, and what stays done; while it is undone, the true
+    /// state of each.
+    pub plan: CompensationPlan,
     /// Its moves and its steps', oldest first; the turns of executors left out.
     pub timeline: Vec<WorkflowMove>,
 }

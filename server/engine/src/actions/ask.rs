@@ -122,6 +122,7 @@ pub(super) async fn ask(
     };
     let (decision, seen) = (json!(request), json!(seen));
     let binds = binds(request.verb, &request.target, request.version, &decision, &seen)?;
+    let at_stake = held.at_stake(request);
     let new = NewApproval {
         tenant,
         verb: request.verb,
@@ -130,7 +131,7 @@ pub(super) async fn ask(
         decision: &decision,
         binds: &binds,
         seen: &seen,
-        amount: held.amount(),
+        amount: at_stake.as_ref(),
         reason: &request.reason,
         evidence: request.evidence.as_deref(),
         requester: (hand.decides.id, &hand.decides.name),

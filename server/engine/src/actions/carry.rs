@@ -3,7 +3,7 @@
 
 use domain::{
     action::{TargetType, Verb},
-    ids::{EventId, MessageId, OperationId, WorkflowId},
+    ids::{CompensationId, EventId, MessageId, OperationId, WorkflowId},
     problem::Code,
     reconciliation::ProviderAnswer,
     view::ReceiptState,
@@ -11,7 +11,7 @@ use domain::{
 
 use super::{ActionRequest, hand::Hand, held::Held, kind, member, operation, weigh::Weighed};
 use crate::{
-    Engine,
+    Engine, compensation,
     database::Tx,
     error::EngineError,
     inbox, outbox,
@@ -29,22 +29,6 @@ pub(super) struct Effect {
     pub(super) followed: Vec<String>,
 }
 
-/// Whether a verb is carried out on a kind of record: the list that routes are made from.
-#[must_use]
-pub const fn wired(kind: TargetType, verb: Verb) -> bool {
-    match kind {
-        TargetType::Operation => !matches!(verb, Verb::Compensate),
-        TargetType::Workflow
-        | TargetType::Outbox
-        | TargetType::Inbox
-        | TargetType::Incident
-        | TargetType::Approval
-        | TargetType::OperationKind
-        | TargetType::Staff => true,
-        TargetType::Compensation => false,
-    }
-}
-
 /// Carries it out; `id` is the receipt's.
 pub(super) async fn out(
     engine: &Engine,
@@ -58,7 +42,8 @@ pub(super) async fn out(
     match held {
         Held::Operation(held) => {
             let (row, kind) = &mut **held;
-            operation::carry_out(tx, hand, request, (row, kind), weighed, says, id).await
+            let settings = &engine.settings;
+            operation::carry_out(tx, settings, hand, request, (row, kind), weighed, says, id).await
         }
         Held::Record(kind, locked) => record(engine, tx, hand, request, *kind, locked).await,
         Held::Kind(..) => kind::put(tx, hand, held, request).await,
@@ -97,6 +82,18 @@ async fn record(
             let (registry, limits) = (&engine.workflows, &engine.settings.limits);
             workflows::resume_in(tx, registry, limits, flow, version, reason, &actor).await?;
         }
+        (TargetType::Compensation, Verb::Retry | Verb::Accept | Verb::Continue) => {
+            let (settings, at) = (&engine.settings, (tenant, CompensationId::new(locked.id)));
+            match request.verb {
+                Verb::Retry => {
+                    compensation::retry_in(tx, settings, &actor, at, version, reason).await
+                }
+                Verb::Accept => {
+                    compensation::accept_in(tx, settings, &actor, at, version, reason).await
+                }
+                _ => compensation::continue_in(tx, settings, &actor, at, version, reason).await,
+            }?;
+        }
         (TargetType::Outbox, Verb::Requeue) => {
             outbox::requeue_in(tx, tenant, event, version, reason, &actor).await?;
         }
@@ -127,6 +124,15 @@ const fn follows(kind: TargetType, verb: Verb) -> &'static str {
         }
         (TargetType::Workflow, _) => {
             "No further step begins. Each step that happened is undone by an operation of its own, which may fail."
+        }
+        (TargetType::Compensation, Verb::Retry) => {
+            "It is undone by a new operation under a new key, which may fail as well."
+        }
+        (TargetType::Compensation, Verb::Accept) => {
+            "It stays done and is listed as such. A workflow of it never ends as undone."
+        }
+        (TargetType::Compensation, _) => {
+            "The steps before it are undone without it. What became of this one stays as true as it was."
         }
         (TargetType::Outbox, Verb::Requeue) => {
             "The event is told again in its place; its attempts begin anew."

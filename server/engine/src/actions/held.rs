@@ -2,13 +2,14 @@
 //! record it is.
 
 use domain::{
-    action::{Subject, TargetType},
+    action::{Subject, TargetType, Verb},
     ids::{OperationId, TenantId},
     money::Money,
     problem::Code,
     view::{ReceiptState, StateWord},
 };
 
+use super::ActionRequest;
 use crate::{
     database::Tx,
     error::EngineError,
@@ -109,8 +110,14 @@ impl Held {
         }
     }
 
-    /// The amount at stake.
-    pub(super) const fn amount(&self) -> Option<&Money> {
+    /// The amount that a decision is about: what is to go back, where only a part is.
+    pub(super) fn at_stake(&self, request: &ActionRequest) -> Option<Money> {
+        let part = request.amount().filter(|_| request.verb == Verb::Compensate);
+        part.or_else(|| self.amount().cloned())
+    }
+
+    /// The amount of the record.
+    const fn amount(&self) -> Option<&Money> {
         match self {
             Self::Operation(held) => held.0.amount.as_ref(),
             Self::Record(_, locked) => locked.amount.as_ref(),

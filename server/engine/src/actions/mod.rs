@@ -2,8 +2,8 @@
 //! that the page showed, the state, the rule of two people, the move, its event, the audit row and
 //! the receipt, in one transaction (D41, A1 to A7). Neither page nor API holds a rule of its own.
 //!
-//! A machine's verb is wired in three places: the states it leaves from and whether money asks for
-//! a second person (`weigh`), its function (`carry`), and its route (the server's table).
+//! A machine's verb stands in two places: the states it leaves from and whether money asks for a
+//! second person (`weigh`), and its function (`carry`). The server makes a route of each.
 
 mod ask;
 mod carry;
@@ -18,6 +18,7 @@ mod operation;
 mod receipt;
 mod request;
 mod settle;
+mod undo;
 mod view;
 mod weigh;
 
@@ -30,7 +31,6 @@ use domain::{
 };
 use serde_json::json;
 
-pub use carry::wired;
 pub use request::ActionRequest;
 pub use settle::Settling;
 
@@ -131,7 +131,7 @@ impl Engine {
         request: &ActionRequest,
     ) -> Result<Decided, EngineError> {
         let (kind, verb) = (request.target.kind, request.verb);
-        if !Verb::on(kind).contains(&verb) || !wired(kind, verb) {
+        if !Verb::on(kind).contains(&verb) {
             return Err(EngineError::refused(Code::NotFound));
         }
         by.require(verb.permission_on(kind))?;
@@ -248,7 +248,7 @@ async fn carry_out(
     says: Option<&ProviderAnswer>,
 ) -> Result<Acted, EngineError> {
     let id = crate::store::operation::new_id(tx).await?;
-    let named = receipt::Named::of(held);
+    let named = receipt::Named::of(held, request);
     let effect = carry::out(engine, tx, hand, request, held, (weighed, says), id).await?;
     crash_point!("C3");
     let (before, after) = (json!(effect.before), json!(effect.after));

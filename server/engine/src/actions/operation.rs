@@ -11,13 +11,14 @@ use domain::{
 use serde_json::json;
 
 use super::{
-    ActionRequest, carry::Effect, confirm, contradicted, correct, hand::Hand, refused_on,
+    ActionRequest, carry::Effect, confirm, contradicted, correct, hand::Hand, refused_on, undo,
     weigh::Weighed,
 };
 use crate::{
     database::Tx,
     error::EngineError,
     operations::Moves,
+    settings::Settings,
     store::{
         evidence,
         evidence::NewEvidence,
@@ -35,6 +36,10 @@ pub(super) async fn weigh(
     request: &ActionRequest,
     says: Option<&ProviderAnswer>,
 ) -> Result<Weighed, EngineError> {
+    // Whether there is something to undo is not for the state alone to say: it may be corrected.
+    if request.verb == Verb::Compensate {
+        return undo::weigh(tx, row, kind, request).await;
+    }
     if !request.verb.fits(row.status) || row.tombstoned_at.is_some() {
         return Err(refused_on(Code::NotAllowedInState, row));
     }
@@ -93,6 +98,7 @@ async fn release(
 /// Makes the move; `id` is the receipt's.
 pub(super) async fn carry_out(
     tx: &mut Tx,
+    settings: &Settings,
     hand: &Hand<'_>,
     request: &ActionRequest,
     (row, kind): (&mut Operation, &KindPolicy),
@@ -100,6 +106,9 @@ pub(super) async fn carry_out(
     says: Option<&ProviderAnswer>,
     id: OperationId,
 ) -> Result<Effect, EngineError> {
+    if request.verb == Verb::Compensate {
+        return undo::carry_out(tx, settings, hand, request, row).await;
+    }
     let before = row.state();
     let Some(event) = weighed.event else {
         return correct::carry_out(tx, hand, request, row).await;

@@ -120,11 +120,11 @@ pub(super) struct Named {
 
 impl Named {
     /// Of a locked record.
-    pub(super) fn of(held: &Held) -> Self {
+    pub(super) fn of(held: &Held, request: &ActionRequest) -> Self {
         Self {
             label: held.label().to_owned(),
             key: held.key().to_owned(),
-            amount: held.amount().cloned(),
+            amount: held.at_stake(request),
         }
     }
 

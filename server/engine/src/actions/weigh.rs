@@ -3,7 +3,7 @@
 
 use domain::{
     action::{TargetType, Verb},
-    ids::{MessageId, TenantId},
+    ids::{CompensationId, MessageId, TenantId},
     operation::Event,
     problem::Code,
     reconciliation::ProviderAnswer,
@@ -14,6 +14,7 @@ use uuid::Uuid;
 use super::{ActionRequest, held::Held, kind, member, operation};
 use crate::{
     Engine,
+    compensation::{check_retry, retry_needs_second_person},
     database::Tx,
     error::EngineError,
     inbox::needs_second_person,
@@ -45,7 +46,7 @@ pub(super) async fn weigh(
     match held {
         Held::Operation(held) => operation::weigh(tx, &held.0, &held.1, request, says).await,
         Held::Record(kind, locked) => {
-            record(engine, tx, tenant, held, (*kind, locked), request.verb).await
+            record(engine, tx, tenant, held, (*kind, locked), request).await
         }
         Held::Kind(_, current) => kind::weigh(current.as_deref(), request),
         Held::Member(member) => member::weigh(member, request),
@@ -58,7 +59,9 @@ fn leaves(kind: TargetType, verb: Verb) -> &'static [&'static str] {
     match (kind, verb) {
         (TargetType::Workflow, Verb::Cancel) => &["running", "waiting"],
         (TargetType::Workflow, Verb::Resume | Verb::Compensate) => &["blocked"],
-        (TargetType::Compensation, Verb::Retry | Verb::Accept | Verb::Continue) => &["failed"],
+        (TargetType::Compensation, Verb::Retry | Verb::Accept) => &["failed"],
+        // Running: its outcome is unknown and needs a person, which its function looks at.
+        (TargetType::Compensation, Verb::Continue) => &["failed", "running"],
         (TargetType::Outbox, Verb::Requeue | Verb::Skip) => &["dead"],
         (TargetType::Inbox, Verb::Run | Verb::Drop) => &["dead", "quarantined"],
         (TargetType::Incident, Verb::Close) => &["open"],
@@ -72,11 +75,9 @@ async fn record(
     tenant: TenantId,
     held: &Held,
     (kind, locked): (TargetType, &Locked),
-    verb: Verb,
+    request: &ActionRequest,
 ) -> Result<Weighed, EngineError> {
-    if !super::wired(kind, verb) {
-        return Err(EngineError::refused(Code::NotFound));
-    }
+    let verb = request.verb;
     if !leaves(kind, verb).contains(&locked.state.status.as_str()) {
         return Err(held.refused(Code::NotAllowedInState));
     }
@@ -84,7 +85,9 @@ async fn record(
         (TargetType::Workflow, Verb::Cancel | Verb::Compensate) if locked.money => {
             Some("Steps of it moved money, and it is paid back.")
         }
-        (TargetType::Compensation, Verb::Retry) if locked.money => {
+        (TargetType::Compensation, Verb::Retry)
+            if undo_takes_two(tx, tenant, locked.id, request.version).await? =>
+        {
             Some("It pays money back, and an earlier try may have paid already.")
         }
         (TargetType::Inbox, Verb::Run | Verb::Drop)
@@ -95,6 +98,18 @@ async fn record(
         _ => None,
     };
     Ok(Weighed { second: second.map(str::to_owned), ..Weighed::default() })
+}
+
+/// Whether trying an undo again moves money (C9); one that cannot be tried again is refused here.
+async fn undo_takes_two(
+    tx: &mut Tx,
+    tenant: TenantId,
+    id: Uuid,
+    version: i64,
+) -> Result<bool, EngineError> {
+    let id = CompensationId::new(id);
+    check_retry(tx, (tenant, id), version).await?;
+    retry_needs_second_person(tx, tenant, id).await
 }
 
 /// Whether a message moves money (N5): what nobody can tell counts as if it did.

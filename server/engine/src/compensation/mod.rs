@@ -11,5 +11,9 @@ mod staff;
 mod unwind;
 
 pub use plan::{plan_of_operation, plan_of_workflow};
-pub use request::{Requested, UndoRequest, needs_second_person, request_in};
-pub use staff::{Decided, accept_in, continue_in, retry_in, retry_needs_second_person};
+pub use request::{
+    Foreseen, Requested, UndoRequest, check_request, needs_second_person, request_in,
+};
+pub use staff::{
+    Decided, accept_in, check_retry, continue_in, retry_in, retry_needs_second_person,
+};

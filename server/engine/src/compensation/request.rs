@@ -56,6 +56,17 @@ pub struct Requested {
     pub undo: Option<OperationId>,
 }
 
+/// What a request would start.
+#[derive(Debug)]
+pub struct Foreseen {
+    /// The kind that undoes it.
+    pub undo: String,
+    /// How much goes back.
+    pub amount: Option<Money>,
+    /// Whether money moves by it: then it takes two people.
+    pub money: bool,
+}
+
 /// Asks for the undo of an operation, inside the transaction of whoever decides.
 ///
 /// # Errors
@@ -88,6 +99,27 @@ pub async fn request_in(
         status: link.status,
         undo: link.undo_id,
     })
+}
+
+/// Refuses what `request_in` would refuse, and writes nothing: nobody is asked to agree to what
+/// cannot be. The operation is locked.
+///
+/// # Errors
+/// As `request_in`, but for `stale`.
+pub async fn check_request(
+    tx: &mut PgConnection,
+    row: &Operation,
+    kind: &KindPolicy,
+    amount: Option<&Money>,
+) -> Result<Foreseen, EngineError> {
+    refuse_in_workflow(tx, row).await?;
+    let undo = undo_policy(tx, row.target, kind).await?.map_err(|why| cannot(row, why))?;
+    let corrected = compensation::corrected(tx, row.target).await?;
+    if Effect::of(row.status, corrected.map(|corrected| corrected.happened)) == Effect::None {
+        return Err(cannot(row, "It did not happen: there is nothing to undo.".into()));
+    }
+    let amount = refuse_second(tx, row, &undo, amount).await?;
+    Ok(Foreseen { money: kind.money || undo.money, undo: undo.name, amount })
 }
 
 /// Whether undoing an operation of this kind takes two people: what moves money does.
@@ -155,18 +187,7 @@ pub(super) async fn open(
     undo: &KindPolicy,
     new: Open<'_>,
 ) -> Result<Link, EngineError> {
-    if row.tombstoned_at.is_some() {
-        return Err(cannot(
-            row,
-            "Its contents have expired: what to undo is not known any more.".into(),
-        ));
-    }
-    if compensation::standing(moves.db, row.target, &undo.name).await?.is_some() {
-        let why =
-            format!("Its undo by {} was asked for before; there is never a second one.", undo.name);
-        return Err(cannot(row, why));
-    }
-    let amount = how_much(moves.db, row, undo, new.amount).await?;
+    let amount = refuse_second(moves.db, row, undo, new.amount).await?;
     let actor = moves.actor.clone();
     let id = compensation::insert(
         moves.db,
@@ -186,6 +207,27 @@ pub(super) async fn open(
         .ok_or_else(|| EngineError::Unreadable(format!("link {id} is gone")))?;
     drive(moves, settings, row, kind, undo, &mut link).await?;
     Ok(link)
+}
+
+/// Never a second undo, none of what is not known any more, and never more than was done.
+async fn refuse_second(
+    db: &mut PgConnection,
+    row: &Operation,
+    undo: &KindPolicy,
+    asked: Option<&Money>,
+) -> Result<Option<Money>, EngineError> {
+    if row.tombstoned_at.is_some() {
+        return Err(cannot(
+            row,
+            "Its contents have expired: what to undo is not known any more.".into(),
+        ));
+    }
+    if compensation::standing(db, row.target, &undo.name).await?.is_some() {
+        let why =
+            format!("Its undo by {} was asked for before; there is never a second one.", undo.name);
+        return Err(cannot(row, why));
+    }
+    how_much(db, row, undo, asked).await
 }
 
 /// How much goes back; the sum of all undos, unknown ones counted, never exceeds the forward amount.

@@ -111,23 +111,28 @@ pub async fn retry_needs_second_person(
     Ok(link.amount.is_some() || needs_second_person(tx, row.target, &kind).await?)
 }
 
-/// Tries a failed undo again, under a new key (C9).
+/// Refuses what `retry_in` would refuse, and writes nothing: nobody is asked to agree to what cannot
+/// be.
 ///
 /// # Errors
-/// Refused with nothing done: `not_found`, `stale`, `not_allowed_in_state` (not failed, or an
-/// incident is open on an undo before it, or one is known to have happened),
-/// `provider_contradicts` (evidence says that an undo before it happened).
-pub async fn retry_in(
+/// As `retry_in`.
+pub async fn check_retry(
     tx: &mut PgConnection,
-    settings: &Settings,
-    by: &Actor,
+    at: (TenantId, CompensationId),
+    version: i64,
+) -> Result<(), EngineError> {
+    may_retry(tx, at, version).await.map(drop)
+}
+
+async fn may_retry(
+    tx: &mut PgConnection,
     (tenant, id): (TenantId, CompensationId),
     version: i64,
-    reason: &str,
-) -> Result<Decided, EngineError> {
-    let Ends { row, undos, mut link } = lock_ends(tx, tenant, id, version).await?;
-    only_failed(&link)?;
-    for undo in &undos {
+) -> Result<Ends, EngineError> {
+    let ends = lock_ends(tx, tenant, id, version).await?;
+    let Ends { row, undos, link } = &ends;
+    only_failed(link)?;
+    for undo in undos {
         refuse_if_it_may_have_happened(tx, undo).await?;
     }
     let corrected = compensation::corrected(tx, row.target).await?;
@@ -143,6 +148,24 @@ pub async fn retry_in(
             "It was tried a thousand times: accept it, or undo it by hand.",
         ));
     }
+    Ok(ends)
+}
+
+/// Tries a failed undo again, under a new key (C9).
+///
+/// # Errors
+/// Refused with nothing done: `not_found`, `stale`, `not_allowed_in_state` (not failed, or an
+/// incident is open on an undo before it, or one is known to have happened),
+/// `provider_contradicts` (evidence says that an undo before it happened).
+pub async fn retry_in(
+    tx: &mut PgConnection,
+    settings: &Settings,
+    by: &Actor,
+    (tenant, id): (TenantId, CompensationId),
+    version: i64,
+    reason: &str,
+) -> Result<Decided, EngineError> {
+    let Ends { row, mut link, .. } = may_retry(tx, (tenant, id), version).await?;
     let undo = kind::find(tx, tenant, &link.kind)
         .await?
         .ok_or_else(|| EngineError::refused(Code::KindUnknown))?;

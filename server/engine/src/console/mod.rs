@@ -6,6 +6,7 @@ mod elsewhere;
 mod inbox;
 mod list;
 mod overview;
+mod plan;
 mod timeline;
 mod workflows;
 

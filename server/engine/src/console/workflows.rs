@@ -12,6 +12,7 @@ use domain::{
 use super::list::id_range;
 use crate::{
     Engine, StaffCaller,
+    compensation::plan_of_workflow,
     error::EngineError,
     settings::Limits,
     store::{
@@ -105,6 +106,7 @@ impl Engine {
             let artifacts = artifact::list(&mut tx, at).await?;
             let steps = shown(step::of(&mut tx, at).await?, &artifacts);
             let timeline = workflow_listing::timeline(&mut tx, at, MAX_MOVES).await?;
+            let plan = plan_of_workflow(&mut tx, &engine.settings.limits, at).await?;
             tx.commit().await?;
             let served_here = engine.workflows.get(&row.kind, row.definition_version).is_some();
             Ok(WorkflowDetail {
@@ -117,6 +119,7 @@ impl Engine {
                 cancel_asked: more.cancel_asked,
                 served_here,
                 steps,
+                plan,
                 timeline,
             })
         })

@@ -1,12 +1,18 @@
 //! A person runs what machines would not, or drops it: once, at the version shown (N5).
 
-use domain::{access::Role, ids::MessageId, inbox::InboxState, problem::Code};
+use domain::{
+    access::Role,
+    action::{Subject, TargetType, Verb},
+    ids::MessageId,
+    inbox::InboxState,
+    problem::Code,
+};
 use engine::{
-    Actor, EngineError,
+    ActionRequest, Actor, EngineError, Settling,
     inbox::{Standing, drop_in, run_in},
 };
 
-use crate::fixture::{Fixture, code};
+use crate::fixture::{Fixture, asked, code, done};
 
 /// A decision in a transaction of the console's role, as `actions` makes it.
 async fn decide(
@@ -107,4 +113,27 @@ async fn a_person_sees_what_may_have_been_done_already_and_whether_it_is_money()
     let seen = fixture.engine.message(&operator, mail.id).await.unwrap();
     assert!(!seen.needs_second_person);
     assert_eq!(seen.related.len(), 1, "the same reference");
+}
+
+#[tokio::test]
+async fn a_message_about_money_is_run_or_dropped_by_two_people_once() {
+    for (verb, after, effects) in [(Verb::Run, "processed", 1), (Verb::Drop, "dropped", 0)] {
+        let fixture = Fixture::new().await;
+        let operator = fixture.person("operator", Role::Operator).await;
+        let approver = fixture.person("approver", Role::Approver).await;
+        let id = fixture.quarantined("m-1").await.id;
+        let target = Subject::new(TargetType::Inbox, id.to_string());
+        let request = ActionRequest::new(target, verb, 1, "seen at the provider");
+        let stale = ActionRequest { version: 2, ..request.clone() };
+        assert_eq!(code(fixture.engine.act(&operator, stale).await), Code::Stale);
+        let waits = asked(fixture.engine.act(&operator, request.clone()).await);
+        assert_eq!(fixture.operations().await, 0, "nothing but the request was written");
+        let settling = Settling::default();
+        let acted = fixture.engine.approve(&approver, waits.id, settling).await.unwrap();
+        assert_eq!(acted.receipt.after.status.as_str(), after);
+        let again = done(fixture.engine.act(&operator, request).await);
+        assert!(again.replayed);
+        assert_eq!(again.receipt.id, acted.receipt.id);
+        assert_eq!(fixture.operations().await, effects);
+    }
 }

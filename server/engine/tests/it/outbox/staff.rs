@@ -3,15 +3,21 @@
 use std::time::Duration;
 
 use axum::{http::StatusCode, response::IntoResponse as _};
-use domain::{ids::EventId, outbox::EventStatus, problem::Code};
+use domain::{
+    access::Role,
+    action::{Subject, TargetType, Verb},
+    ids::EventId,
+    outbox::EventStatus,
+    problem::Code,
+};
 use engine::{
-    Actor,
+    ActionRequest, Actor,
     outbox::{EventState, requeue_in, skip_in},
 };
 use sqlx::Connection as _;
 
 use super::{receiver::Receiver, relay_to, rounds, standing, tell, to};
-use crate::fixture::{Fixture, code};
+use crate::fixture::{Fixture, code, done};
 
 /// A dead event with one behind it: its id and version.
 async fn dead(fixture: &Fixture) -> (EventId, i64) {
@@ -82,6 +88,32 @@ async fn a_skipped_event_lets_its_aggregate_go_on_without_it() {
         receiver.came().iter().map(super::receiver::Delivered::sequence).collect();
     assert_eq!(sequences, [2]);
     assert_eq!((standing(&fixture, "skipped").await, standing(&fixture, "dead").await), (1, 0));
+}
+
+#[tokio::test]
+async fn one_person_requeues_or_skips_a_dead_event_once_with_a_receipt() {
+    for (verb, after) in [(Verb::Requeue, "pending"), (Verb::Skip, "skipped")] {
+        let fixture = Fixture::new().await;
+        let (id, version) = dead(&fixture).await;
+        let operator = fixture.person("operator", Role::Operator).await;
+        let request = |version| {
+            let target = Subject::new(TargetType::Outbox, id.to_string());
+            ActionRequest::new(target, verb, version, "the receiver was fixed")
+        };
+        let viewer = fixture.person("viewer", Role::Viewer).await;
+        let denied = fixture.engine.act(&viewer, request(version)).await;
+        assert_eq!(code(denied), Code::PermissionMissing);
+        assert_eq!(code(fixture.engine.act(&operator, request(version - 1)).await), Code::Stale);
+        let acted = done(fixture.engine.act(&operator, request(version)).await);
+        assert_eq!(acted.receipt.before.status.as_str(), "dead");
+        assert_eq!(acted.receipt.after.status.as_str(), after);
+        let again = done(fixture.engine.act(&operator, request(version)).await);
+        assert!(again.replayed);
+        assert_eq!(again.receipt.id, acted.receipt.id);
+        let now = acted.receipt.after.version;
+        let other = fixture.engine.act(&operator, request(now)).await;
+        assert_eq!(code(other), Code::NotAllowedInState, "it is not dead any more");
+    }
 }
 
 #[tokio::test]

@@ -3,10 +3,16 @@
 
 use std::time::Duration;
 
-use engine::{FinishOutcome, workflows::Definition};
+use domain::{
+    access::Role,
+    action::{Subject, TargetType, Verb},
+    problem::Code,
+};
+use engine::{ActionRequest, FinishOutcome, workflows::Definition};
 use serde_json::json;
 
 use super::support::{Flow, all_done, effect, input, line, stage, with};
+use crate::fixture::{code, done};
 
 /// The line in another version, which publishes without charging.
 fn second() -> Definition {
@@ -106,4 +112,34 @@ async fn a_version_that_nobody_has_any_more_is_told_to_a_person() {
     assert_eq!(flow.status().await, "blocked");
     assert!(flow.view().await.cause.unwrap().starts_with("version_missing"));
     assert_eq!(flow.engine.block_unserved_workflows().await.unwrap().handled, 0);
+}
+
+#[tokio::test]
+async fn a_person_decides_how_a_workflow_goes_on_once_with_a_receipt() {
+    for (verb, from, after) in [
+        (Verb::Cancel, "running", "compensating"),
+        (Verb::Compensate, "blocked", "compensating"),
+        (Verb::Resume, "blocked", "running"),
+    ] {
+        let fixture = stage(vec![line()]).await;
+        let mut flow = mailed(&fixture).await;
+        if from == "blocked" {
+            flow.engine = with(&fixture.db, vec![drifted()]).await;
+            flow.turn().await;
+            flow.engine = with(&fixture.db, vec![line()]).await;
+        }
+        let operator = fixture.person("operator", Role::Operator).await;
+        let version = flow.engine.workflow(&operator, flow.id).await.unwrap().row.version;
+        let request = |version| {
+            let target = Subject::new(TargetType::Workflow, flow.id.to_string());
+            ActionRequest::new(target, verb, version, "the customer asked for it")
+        };
+        assert_eq!(code(flow.engine.act(&operator, request(version + 1)).await), Code::Stale);
+        let acted = done(flow.engine.act(&operator, request(version)).await);
+        assert_eq!(acted.receipt.before.status.as_str(), from, "{verb}");
+        assert_eq!(acted.receipt.after.status.as_str(), after, "{verb}");
+        let again = done(flow.engine.act(&operator, request(version)).await);
+        assert!(again.replayed);
+        assert_eq!(again.receipt.id, acted.receipt.id);
+    }
 }
