@@ -43,7 +43,8 @@ pub(super) async fn out(
         Held::Operation(held) => {
             let (row, kind) = &mut **held;
             let settings = &engine.settings;
-            operation::carry_out(tx, settings, hand, request, (row, kind), weighed, says, id).await
+            operation::carry_out(tx, settings, hand, request, (row, kind), (weighed, says), id)
+                .await
         }
         Held::Record(kind, locked) => record(engine, tx, hand, request, *kind, locked).await,
         Held::Kind(..) => kind::put(tx, hand, held, request).await,

@@ -102,8 +102,7 @@ pub(super) async fn carry_out(
     hand: &Hand<'_>,
     request: &ActionRequest,
     (row, kind): (&mut Operation, &KindPolicy),
-    weighed: &Weighed,
-    says: Option<&ProviderAnswer>,
+    (weighed, says): (&Weighed, Option<&ProviderAnswer>),
     id: OperationId,
 ) -> Result<Effect, EngineError> {
     if request.verb == Verb::Compensate {
