@@ -149,7 +149,7 @@ mod live {
             let _ = kill_process(getpid(), order.signal);
             // Another thread may be the one that takes the signal: this one must not get any further
             // until it has.
-            std::thread::park_timeout(ARRIVES);
+            std::thread::sleep(ARRIVES);
         }
     }
 
