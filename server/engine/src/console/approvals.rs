@@ -5,13 +5,14 @@ use domain::{
     access::Permission,
     approval::ApprovalStatus,
     ids::ApprovalId,
-    listing::{Cursor, DEFAULT_PAGE, Page},
+    listing::{Cursor, Page},
     machine::Machine as _,
     problem::Code,
     view::ApprovalView,
 };
 use uuid::Uuid;
 
+use super::bounds;
 use crate::{
     Engine, StaffCaller,
     actions::{approval_view, who_may},
@@ -112,25 +113,10 @@ fn narrow(
     filter: &ApprovalFilter,
     limits: &Limits,
 ) -> Result<Narrowing, EngineError> {
-    let unfit =
-        |field: &str, detail: String| EngineError::field(Code::FilterInvalid, field, detail);
-    let most = limits.page_rows;
-    let limit = filter.limit.unwrap_or(DEFAULT_PAGE.min(most));
-    if !(1..=most).contains(&limit) {
-        return Err(unfit("limit", format!("a page has 1 to {most} rows")));
-    }
     if filter.mine && filter.others {
-        return Err(unfit("others", "mine and others exclude each other".into()));
+        return Err(bounds::unfit("others", "mine and others exclude each other"));
     }
-    let cursor = match filter.cursor.as_deref() {
-        Some(text) if text.chars().count() > limits.filter_chars => {
-            return Err(unfit("cursor", "the cursor is too long".into()));
-        }
-        text => text
-            .map(Cursor::decode)
-            .transpose()
-            .map_err(|error| unfit("cursor", error.to_string()))?,
-    };
+    let (cursor, limit) = bounds::page(&[], &filter.cursor, filter.limit, limits)?;
     let wanted = |status: &ApprovalStatus| match filter.status {
         Some(only) => *status == only,
         None => status.is_final() == filter.decided,

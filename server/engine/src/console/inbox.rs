@@ -6,13 +6,14 @@ use domain::{
     access::Permission,
     ids::MessageId,
     json::Json,
-    listing::{Cursor, DEFAULT_PAGE, InboxFilter, Page},
+    listing::{InboxFilter, Page},
     machine::Machine as _,
     problem::Code,
     view::{BodyView, MessageConflict, MessageDetail, MessageRow},
 };
 use sqlx::PgConnection;
 
+use super::bounds;
 use super::list::{cursors, id_range, span};
 use crate::{
     Engine, StaffCaller,
@@ -182,34 +183,12 @@ fn narrow(
     now: DateTime<Utc>,
     limits: &Limits,
 ) -> Result<Narrowing, EngineError> {
-    let unfit =
-        |field: &str, detail: String| EngineError::field(Code::FilterInvalid, field, detail);
-    for (field, text) in [
-        ("q", &filter.q),
-        ("consumer", &filter.consumer),
-        ("source", &filter.source),
-        ("cursor", &filter.cursor),
-    ] {
-        let Some(text) = text else { continue };
-        let most = limits.filter_chars;
-        if text.chars().count() > most {
-            return Err(unfit(field, format!("{field} is longer than {most} characters")));
-        }
-        if text.contains('\0') {
-            return Err(unfit(field, format!("{field} holds U+0000")));
-        }
-    }
-    let most = limits.page_rows;
-    let limit = filter.limit.unwrap_or(DEFAULT_PAGE.min(most));
-    if !(1..=most).contains(&limit) {
-        return Err(unfit("limit", format!("a page has 1 to {most} rows")));
-    }
-    let cursor = filter
-        .cursor
-        .as_deref()
-        .map(Cursor::decode)
-        .transpose()
-        .map_err(|error| unfit("cursor", error.to_string()))?;
+    let (cursor, limit) = bounds::page(
+        &[("q", &filter.q), ("consumer", &filter.consumer), ("source", &filter.source)],
+        &filter.cursor,
+        filter.limit,
+        limits,
+    )?;
     // What waits for a person, and what a search finds, has no default window.
     let open = filter.status.is_some_and(|state| state.needs_person()) || filter.q.is_some();
     let (from, to) = span((filter.from, filter.to), now, open, limits.list_days)?;

@@ -5,13 +5,14 @@ use chrono::{DateTime, TimeDelta, Utc};
 use domain::{
     access::Permission,
     ids::OperationId,
-    listing::{Cursor, DEFAULT_PAGE, OperationFilter, Page, StatusFilter},
+    listing::{Cursor, OperationFilter, Page, StatusFilter},
     money::parse_amount,
     problem::Code,
     view::OperationRow,
 };
 use uuid::Uuid;
 
+use super::bounds;
 use crate::{
     Engine, StaffCaller,
     error::EngineError,
@@ -113,32 +114,12 @@ fn narrow(
     now: DateTime<Utc>,
     limits: &Limits,
 ) -> Result<Narrowing, EngineError> {
-    let unfit =
-        |field: &str, detail: String| EngineError::field(Code::FilterInvalid, field, detail);
-    for (field, text) in
-        [("q", &filter.q), ("operation", &filter.operation), ("cursor", &filter.cursor)]
-    {
-        if let Some(text) = text {
-            let most = limits.filter_chars;
-            if text.chars().count() > most {
-                return Err(unfit(field, format!("{field} is longer than {most} characters")));
-            }
-            if text.contains('\0') {
-                return Err(unfit(field, format!("{field} holds U+0000")));
-            }
-        }
-    }
-    let most = limits.page_rows;
-    let limit = filter.limit.unwrap_or(DEFAULT_PAGE.min(most));
-    if !(1..=most).contains(&limit) {
-        return Err(unfit("limit", format!("a page has 1 to {most} rows")));
-    }
-    let cursor = filter
-        .cursor
-        .as_deref()
-        .map(Cursor::decode)
-        .transpose()
-        .map_err(|error| unfit("cursor", error.to_string()))?;
+    let (cursor, limit) = bounds::page(
+        &[("q", &filter.q), ("operation", &filter.operation)],
+        &filter.cursor,
+        filter.limit,
+        limits,
+    )?;
     let (status, tombstone) = match filter.status {
         None => (None, None),
         Some(StatusFilter::Tombstone) => (None, Some(true)),

@@ -1,6 +1,7 @@
 //! What the console reads: lists, one operation with everything about it, and what needs a person.
 
 mod approvals;
+mod bounds;
 mod detail;
 mod elsewhere;
 mod inbox;

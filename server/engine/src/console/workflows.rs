@@ -3,13 +3,14 @@
 use domain::{
     access::Permission,
     ids::WorkflowId,
-    listing::{Cursor, DEFAULT_PAGE, Page, WorkflowFilter},
+    listing::{Page, WorkflowFilter},
     machine::Machine as _,
     problem::Code,
     view::{WorkflowDetail, WorkflowRow},
 };
 
-use super::list::id_range;
+use super::bounds;
+use super::list::{cursors, id_range};
 use crate::{
     Engine, StaffCaller,
     compensation::plan_of_workflow,
@@ -67,17 +68,8 @@ impl Engine {
             ids.truncate(limit);
             let items = workflow_listing::rows(&mut tx, tenant, &ids).await?;
             tx.commit().await?;
-            let at = |id: Option<&WorkflowId>, backwards| {
-                id.map(|id| Cursor { id: id.uuid(), backwards }.encode())
-            };
-            let (next, previous) = match narrowing.cursor {
-                // Read oldest first, away from where we came: there is a page after for certain.
-                Some(Cursor { backwards: true, .. }) => {
-                    (at(ids.first(), false), at(ids.last().filter(|_| further), true))
-                }
-                Some(_) => (at(ids.last().filter(|_| further), false), at(ids.first(), true)),
-                None => (at(ids.last().filter(|_| further), false), None),
-            };
+            let uuids: Vec<_> = ids.iter().map(|id| id.uuid()).collect();
+            let (next, previous) = cursors(narrowing.cursor, &uuids, further);
             Ok(Page { items, next, previous, narrow, as_of })
         })
         .await
@@ -132,28 +124,12 @@ fn narrow(
     filter: &WorkflowFilter,
     limits: &Limits,
 ) -> Result<Narrowing, EngineError> {
-    let (most_chars, most_rows) = (limits.filter_chars, limits.page_rows);
-    let unfit =
-        |field: &str, detail: String| EngineError::field(Code::FilterInvalid, field, detail);
-    for (field, text) in [("q", &filter.q), ("kind", &filter.kind), ("cursor", &filter.cursor)] {
-        if text.as_ref().is_some_and(|text| text.chars().count() > most_chars) {
-            let long = format!("{field} is longer than {most_chars} characters");
-            return Err(unfit(field, long));
-        }
-        if text.as_ref().is_some_and(|text| text.contains('\0')) {
-            return Err(unfit(field, format!("{field} holds U+0000")));
-        }
-    }
-    let limit = filter.limit.unwrap_or(DEFAULT_PAGE.min(most_rows));
-    if !(1..=most_rows).contains(&limit) {
-        return Err(unfit("limit", format!("a page has 1 to {most_rows} rows")));
-    }
-    let cursor = filter
-        .cursor
-        .as_deref()
-        .map(Cursor::decode)
-        .transpose()
-        .map_err(|error| unfit("cursor", error.to_string()))?;
+    let (cursor, limit) = bounds::page(
+        &[("q", &filter.q), ("kind", &filter.kind)],
+        &filter.cursor,
+        filter.limit,
+        limits,
+    )?;
     Ok(Narrowing {
         tenant: by.tenant_id(),
         status: filter.status.map(|status| status.as_str().to_owned()),
