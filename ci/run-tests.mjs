@@ -5,13 +5,14 @@
 // Owns: which test belongs to which stage. Integration tests whose module (or
 // program) is named for a stage run there; everything else is in `main`, so that a
 // new test cannot be forgotten. One build serves all stages: asking cargo for one
-// package at a time would recompile half the tree with other features.
-import { spawn } from 'node:child_process'
+// package at a time would recompile half the tree with other features. Also: saying by
+// name, at the very end, which test failed or never ended; a log is read from its end.
+import { spawn, spawnSync } from 'node:child_process'
 import fs from 'node:fs'
 import path from 'node:path'
 
 const special = { faults: ['faults', 'crash'], plans: ['plans'] }
-const limitMinutes = 20
+const limitMinutes = 10
 const stage = process.argv[2]
 if (stage !== 'main' && !special[stage]) throw new Error('usage: node ci/run-tests.mjs <main|faults|plans>')
 
@@ -32,6 +33,26 @@ function argumentsFor(program) {
   return Object.values(special).flat().flatMap((module) => ['--skip', `${module}::`])
 }
 
+/** The names of the tests that `args` chooses in a program. */
+function namesOf(program, args) {
+  const listed = spawnSync(program.executable, [...args, '--list'], { encoding: 'utf8' }).stdout ?? ''
+  return listed.split('\n').flatMap((line) => line.match(/^(.+): test$/)?.[1] ?? [])
+}
+
+/** What every thread of a process waits in, as far as the system tells. */
+function threads(pid) {
+  const task = `/proc/${pid}/task`
+  if (!fs.existsSync(task)) return ''
+  const read = (id, name) => {
+    try {
+      return fs.readFileSync(`${task}/${id}/${name}`, 'utf8').trim()
+    } catch {
+      return '?'
+    }
+  }
+  return fs.readdirSync(task).map((id) => `${read(id, 'comm')} in ${read(id, 'wchan')}`).join(', ')
+}
+
 /** Runs one program as cargo would, in its package's folder; resolves to its counts. */
 function run(program, args) {
   const folder = path.dirname(program.manifest_path)
@@ -40,9 +61,11 @@ function run(program, args) {
     env: { ...process.env, CARGO_MANIFEST_DIR: folder },
     stdio: ['ignore', 'pipe', 'inherit'],
   })
-  const counts = { passed: 0, failed: 0, ignored: 0, reported: false, overdue: false }
+  const counts = { passed: 0, failed: 0, ignored: 0, reported: false, overdue: '', red: [] }
+  const ended = new Set()
   const deadline = setTimeout(() => {
-    counts.overdue = true
+    const open = namesOf(program, args).filter((name) => !ended.has(name))
+    counts.overdue = `${open.length} not ended, the first of them ${open.slice(0, 4).join(', ')}; threads: ${threads(child.pid)}`
     child.kill('SIGKILL')
   }, limitMinutes * 60_000)
   let rest = ''
@@ -52,6 +75,12 @@ function run(program, args) {
     const lines = (rest + text).split('\n')
     rest = lines.pop()
     for (const line of lines) {
+      const name = line.match(/^test (.+) \.\.\. (ok|FAILED|ignored)/)?.[1]
+      if (name) ended.add(name)
+      // libtest repeats each failed test's output under such a heading.
+      const heading = line.match(/^---- (.+) stdout ----$/)?.[1]
+      if (heading) counts.red.push({ name: heading, said: [] })
+      else if (counts.red.at(-1)?.said.length < 4 && line.trim()) counts.red.at(-1).said.push(line)
       const found = line.match(/^test result: \w+\. (\d+) passed; (\d+) failed; (\d+) ignored/)
       if (!found) continue
       counts.reported = true
@@ -78,12 +107,17 @@ for (const program of programs) {
   console.log(`\n— ${name} ${args.join(' ')}`)
   const result = await run(program, args)
   for (const key of Object.keys(total)) total[key] += result[key]
-  if (result.overdue) broken.push(`${name} ran beyond ${limitMinutes} minutes`)
+  if (result.overdue) broken.push(`${name} ran beyond ${limitMinutes} minutes: ${result.overdue}`)
   else if (!result.reported) broken.push(`${name} ended (${result.code}) without a result`)
   else if (result.code !== 0) broken.push(name)
+  broken.push(...result.red.map((test) => `${name}: ${test.name}: ${test.said.join(' ')}`))
 }
 // A stage without tests must not look like one that passed.
 if (total.passed + total.failed === 0) broken.push(`no test belongs to stage '${stage}'`)
 console.log(`\n${stage}: ${total.passed} passed, ${total.failed} failed, ${total.ignored} ignored`)
 for (const each of broken) console.error(`failed: ${each}`)
+// For the summary of all stages, which is what a reader of a long log sees first.
+if (broken.length && process.env.ONCEOVER_STAGES_FILE) {
+  fs.appendFileSync(`${process.env.ONCEOVER_STAGES_FILE}.failed`, broken.map((each) => `${stage}: ${each}\n`).join(''))
+}
 process.exit(broken.length ? 1 : 0)

@@ -8,6 +8,7 @@ if [ -z "$STAGES_FILE" ]; then
     mkdir -p "$ROOT/target"
     STAGES_FILE="$ROOT/target/stages"
     : >"$STAGES_FILE"
+    : >"$STAGES_FILE.failed"
 fi
 export ONCEOVER_STAGES_FILE=$STAGES_FILE
 
@@ -27,8 +28,9 @@ stage() {
     return "$code"
 }
 
-# The table of all stages so far; fails where one of them did.
+# The table of all stages so far, and by name what failed in them; fails where one did.
 stages_summary() {
+    [ ! -s "$STAGES_FILE.failed" ] || { printf '\nfailed:\n'; cut -c-400 "$STAGES_FILE.failed" | head -n 8; }
     printf '\nstage                        minutes  share\n'
     awk -F'|' '{
         printf "%-28s %7.1f %6d%s%s\n", $1, $2 / 60, $3, ($4 == "passed" ? "" : "  " $4), ($2 > $3 * 60 ? "  over its share" : "")
