@@ -39,6 +39,14 @@ function namesOf(program, args) {
   return listed.split('\n').flatMap((line) => line.match(/^(.+): test$/)?.[1] ?? [])
 }
 
+/** What the server of the tests was asked and has not answered; best effort. */
+function openStatements() {
+  const sql = `select left(datname, 28) || ' ' || state || ' ' || coalesce(wait_event, '-') || ' ' || left(regexp_replace(query, '\\s+', ' ', 'g'), 80)
+    from pg_stat_activity where pid <> pg_backend_pid() and backend_type = 'client backend' order by state_change limit 6`
+  const told = spawnSync('psql', [process.env.DATABASE_URL ?? '', '-Atc', sql], { encoding: 'utf8', timeout: 10_000 })
+  return (told.stdout ?? '').trim().split('\n').join(' | ')
+}
+
 /** What every thread of a process waits in, as far as the system tells. */
 function threads(pid) {
   const task = `/proc/${pid}/task`
@@ -65,7 +73,7 @@ function run(program, args) {
   const ended = new Set()
   const deadline = setTimeout(() => {
     const open = namesOf(program, args).filter((name) => !ended.has(name))
-    counts.overdue = `${open.length} not ended, the first of them ${open.slice(0, 4).join(', ')}; threads: ${threads(child.pid)}`
+    counts.overdue = `${open.length} not ended, the first of them ${open.slice(0, 4).join(', ')}; threads: ${threads(child.pid)}; database: ${openStatements()}`
     child.kill('SIGKILL')
   }, limitMinutes * 60_000)
   let rest = ''

@@ -30,7 +30,7 @@ stage() {
 
 # The table of all stages so far, and by name what failed in them; fails where one did.
 stages_summary() {
-    [ ! -s "$STAGES_FILE.failed" ] || { printf '\nfailed:\n'; cut -c-400 "$STAGES_FILE.failed" | head -n 8; }
+    [ ! -s "$STAGES_FILE.failed" ] || { printf '\nfailed:\n'; cut -c-700 "$STAGES_FILE.failed" | head -n 8; }
     printf '\nstage                        minutes  share\n'
     awk -F'|' '{
         printf "%-28s %7.1f %6d%s%s\n", $1, $2 / 60, $3, ($4 == "passed" ? "" : "  " $4), ($2 > $3 * 60 ? "  over its share" : "")

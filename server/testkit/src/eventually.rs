@@ -21,3 +21,14 @@ pub async fn eventually(what: &str, limit: Duration, mut holds: impl AsyncFnMut(
         tokio::time::sleep(INTERVAL).await;
     }
 }
+
+/// The outcome of `work`.
+///
+/// # Panics
+/// With `what` in its message where it takes longer than `limit`.
+pub async fn within<T>(what: &str, limit: Duration, work: impl Future<Output = T>) -> T {
+    match tokio::time::timeout(limit, work).await {
+        Ok(outcome) => outcome,
+        Err(_elapsed) => panic!("not within {limit:?}: {what}"),
+    }
+}

@@ -17,6 +17,6 @@ mod server;
 mod template;
 
 pub use database::TestDatabase;
-pub use eventually::eventually;
+pub use eventually::{eventually, within};
 pub use nats::NatsServer;
 pub use proxy::{Fault, Proxy, Upstream};

@@ -1,6 +1,6 @@
 //! F6, R19, R23: nobody keeps a place without asking for something, and a stop cuts no answer.
 
-use std::{net::SocketAddr, sync::Arc};
+use std::{net::SocketAddr, sync::Arc, time::Duration};
 
 use axum::{
     Router,
@@ -8,12 +8,15 @@ use axum::{
     routing::{get, post},
 };
 use server::{listener, security::detach::detach};
+use testkit::within;
 use tokio::{
     io::{AsyncReadExt as _, AsyncWriteExt as _},
     net::{TcpListener, TcpStream},
     sync::{Notify, watch},
     task::JoinHandle,
 };
+
+const LIMIT: Duration = Duration::from_secs(30);
 
 async fn serving(
     router: Router,
@@ -71,13 +74,13 @@ async fn a_stop_lets_the_answer_under_way_through() {
     let (addr, stop, server) = serving(Router::new().route("/", get(handler))).await;
     let mut stream = TcpStream::connect(addr).await.unwrap();
     stream.write_all(b"GET / HTTP/1.1\r\nHost: x\r\n\r\n").await.unwrap();
-    begun.notified().await;
+    within("the request has begun", LIMIT, begun.notified()).await;
     stop.send_replace(true);
     go_on.notify_one();
     let mut answer = String::new();
-    stream.read_to_string(&mut answer).await.unwrap();
+    within("the answer", LIMIT, stream.read_to_string(&mut answer)).await.unwrap();
     assert!(answer.starts_with("HTTP/1.1 200 ") && answer.ends_with("done"), "{answer}");
-    server.await.unwrap().unwrap();
+    within("the server ends", LIMIT, server).await.unwrap().unwrap();
     assert!(TcpStream::connect(addr).await.is_err());
 }
 
@@ -100,11 +103,11 @@ async fn what_has_begun_is_finished_though_nobody_listens_any_more() {
     let (addr, stop, server) = serving(router).await;
     let mut stream = TcpStream::connect(addr).await.unwrap();
     stream.write_all(b"POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 0\r\n\r\n").await.unwrap();
-    begun.notified().await;
+    within("the request has begun", LIMIT, begun.notified()).await;
     drop(stream);
     // The server has let go of the connection once it stops without waiting for one.
     stop.send_replace(true);
-    server.await.unwrap().unwrap();
+    within("the server ends", LIMIT, server).await.unwrap().unwrap();
     go_on.notify_one();
-    tokio::time::timeout(std::time::Duration::from_secs(10), done.notified()).await.unwrap();
+    within("what has begun is done", LIMIT, done.notified()).await;
 }

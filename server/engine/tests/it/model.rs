@@ -18,6 +18,7 @@ use proptest::{
     prelude::*,
     test_runner::{Config, TestCaseError, TestRunner},
 };
+use testkit::eventually;
 
 use crate::fixture::{Fixture, action, mail_request, won};
 
@@ -318,7 +319,10 @@ async fn run(
         }
         Command::Reconcile => {
             // Left-overs of other cases stand before it.
-            while fixture.engine.reconcile_due().await.unwrap().handled > 0 {}
+            eventually("nothing is due", LONG, async || {
+                fixture.engine.reconcile_due().await.unwrap().handled == 0
+            })
+            .await;
         }
         Command::Confirm(outcome) => {
             let outcome = CONFIRMS[outcome];

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use domain::{access::Role, action::Outcome, action::Verb, ids::OperationId};
 use engine::{ActionRequest, Engine, FinishOutcome, identity::Admin, store::kind::KindPolicy};
-use testkit::eventually;
+use testkit::{eventually, within};
 use tokio::sync::watch;
 
 use crate::{
@@ -472,7 +472,7 @@ async fn an_answer_that_comes_after_a_persons_word_is_kept_against_it() {
     fixture.db.advance_clock(SETTLED).await;
     engine.act(&operator, stop()).await.unwrap();
     go.send_replace(true);
-    run.await.unwrap().unwrap();
+    within("the run ends", LIMIT, run).await.unwrap().unwrap();
     eventually("the late answer is kept", LIMIT, async || {
         fixture
             .count("select count(*) from incidents where cause = 'confirmation_contradicted'")

@@ -8,7 +8,7 @@ use engine::{
     InboxSource,
     inbox::{Source, SourceError, Verdict},
 };
-use testkit::{NatsServer, eventually};
+use testkit::{NatsServer, eventually, within};
 use tokio::sync::watch;
 
 use super::PAYLOAD;
@@ -77,13 +77,13 @@ async fn a_consumer_killed_between_commit_and_acknowledgement_does_it_once() {
     let broker = Broker::start().await;
     broker.publish(&[("Nats-Msg-Id", "order-1")], PAYLOAD).await;
     let mut source = Source::connect(&fixture.engine, &broker.source()).await.unwrap();
-    let delivery = source.next().await.unwrap();
+    let delivery = within("a delivery", LIMIT, source.next()).await.unwrap();
     assert_eq!(source.take(&delivery).await, Verdict::Acknowledge);
     // Committed, and the broker is never told.
     drop((delivery, source));
     assert_eq!(fixture.operations().await, 1);
     let mut source = Source::connect(&fixture.engine, &broker.source()).await.unwrap();
-    let again = tokio::time::timeout(LIMIT, source.next()).await.unwrap().unwrap();
+    let again = within("a delivery", LIMIT, source.next()).await.unwrap();
     assert_eq!(source.take(&again).await, Verdict::Acknowledge);
     source.answer(&again, Verdict::Acknowledge).await.unwrap();
     eventually("the broker has nothing left", LIMIT, async || broker.open().await == 0).await;
@@ -110,7 +110,7 @@ async fn poison_and_what_is_no_json_end_dead_and_their_neighbours_go_on() {
     eventually("all seven are on record", LIMIT, async || fixture.count(settled).await == 7).await;
     eventually("the broker has nothing left", LIMIT, async || broker.open().await == 0).await;
     stop.send(true).unwrap();
-    running.await.unwrap().unwrap();
+    within("the source ends", LIMIT, running).await.unwrap().unwrap();
     assert_eq!(fixture.operations().await, 5);
     let dead = "select count(*) from inbox where status = 'dead' and failures = 3 and message_id in ('ORDERS:1', 'ORDERS:2')";
     assert_eq!(fixture.count(dead).await, 2, "known by their place in the stream");
@@ -128,7 +128,7 @@ async fn an_id_with_another_content_and_a_message_past_its_window_are_not_run() 
     let broker = Broker::start().await;
     let mut source = Source::connect(&fixture.engine, &broker.source()).await.unwrap();
     let take = async |source: &mut Source| {
-        let delivery = tokio::time::timeout(LIMIT, source.next()).await.unwrap().unwrap();
+        let delivery = within("a delivery", LIMIT, source.next()).await.unwrap();
         let verdict = source.take(&delivery).await;
         source.answer(&delivery, verdict).await.unwrap();
         verdict
@@ -185,14 +185,14 @@ async fn a_source_that_cannot_work_says_why_and_one_whose_broker_dies_ends() {
     let source = Source::connect(&fixture.engine, &good).await.unwrap();
     let running = tokio::spawn(source.run(stopped));
     broker.server.kill();
-    let ended = tokio::time::timeout(LIMIT, running).await.unwrap().unwrap();
+    let ended = within("the source ends", LIMIT, running).await.unwrap();
     assert!(matches!(ended, Err(SourceError::Broker { .. })), "{ended:?}");
     let error = Source::connect(&fixture.engine, &good).await.err().unwrap();
     assert!(error.to_string().contains("cannot be reached"), "{error}");
     broker.server.restart().await;
     broker.publish(&[], PAYLOAD).await;
     let mut source = Source::connect(&fixture.engine, &good).await.unwrap();
-    let delivery = tokio::time::timeout(LIMIT, source.next()).await.unwrap().unwrap();
+    let delivery = within("a delivery", LIMIT, source.next()).await.unwrap();
     assert_eq!(source.take(&delivery).await, Verdict::Acknowledge);
     assert_eq!(fixture.count("select count(*) from inbox where status = 'processed'").await, 1);
 }

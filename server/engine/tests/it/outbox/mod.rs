@@ -17,7 +17,7 @@ use std::time::Duration;
 
 use engine::{Destination, Engine, Settings, outbox::Relay, store::outbox};
 use sqlx::postgres::PgConnection;
-use testkit::eventually;
+use testkit::{eventually, within};
 use tokio::{sync::watch, task::JoinHandle};
 
 use crate::fixture::{Fixture, settings};
@@ -110,6 +110,6 @@ impl Running {
 
     pub async fn stop(self) {
         self.stop.send_replace(true);
-        self.task.await.unwrap();
+        within("the relay ends", LIMIT, self.task).await.unwrap();
     }
 }

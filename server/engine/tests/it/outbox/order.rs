@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use async_nats::jetstream::{self, consumer::pull, stream};
 use futures_util::StreamExt as _;
 use serde_json::Value;
-use testkit::{NatsServer, eventually};
+use testkit::{NatsServer, eventually, within};
 
 use super::{LIMIT, Running, relay_to, standing, tell_in, to};
 use crate::fixture::Fixture;
@@ -30,7 +30,7 @@ pub async fn stored(server: &NatsServer, count: usize) -> Vec<Value> {
     let mut messages = consumer.messages().await.unwrap();
     let mut all = Vec::new();
     while all.len() < count {
-        let message = messages.next().await.unwrap().unwrap();
+        let message = within("the next message", LIMIT, messages.next()).await.unwrap().unwrap();
         all.push(serde_json::from_slice(&message.payload).unwrap());
     }
     all

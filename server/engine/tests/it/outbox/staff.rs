@@ -15,8 +15,9 @@ use engine::{
     outbox::{EventState, requeue_in, skip_in},
 };
 use sqlx::Connection as _;
+use testkit::eventually;
 
-use super::{receiver::Receiver, relay_to, rounds, standing, tell, to};
+use super::{LIMIT, receiver::Receiver, relay_to, rounds, standing, tell, to};
 use crate::fixture::{Fixture, code, done};
 
 /// A dead event with one behind it: its id and version.
@@ -26,10 +27,12 @@ async fn dead(fixture: &Fixture) -> (EventId, i64) {
     tell(fixture, "a", "thing.happened").await;
     tell(fixture, "a", "thing.happened").await;
     let mut relay = relay_to(fixture, vec![to(&refusing.url)]).await;
-    while standing(fixture, "dead").await == 0 {
+    eventually("it is dead", LIMIT, async || {
         rounds(&mut relay, fixture).await;
         fixture.db.advance_clock(Duration::from_secs(3_601)).await;
-    }
+        standing(fixture, "dead").await > 0
+    })
+    .await;
     let (id, version): (uuid::Uuid, i64) =
         sqlx::query_as("select id, version from outbox where status = 'dead'")
             .fetch_one(fixture.pool())

@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use domain::problem::Code;
 use engine::{FinishOutcome, workflows::Definition};
+use testkit::within;
 
 use super::support::{Flow, effect, ended, input, line, stage, step_of};
 use crate::fixture::code;
@@ -114,7 +115,7 @@ async fn a_cancel_races_a_turn_and_one_of_them_waits() {
             tokio::task::yield_now().await;
         }
         let cancelled = flow.engine.cancel_workflow(&service, id, "not wanted").await.unwrap();
-        turn.await.unwrap().unwrap();
+        within("the turn ends", Duration::from_secs(30), turn).await.unwrap().unwrap();
         assert!(flow.claim().await.is_empty(), "nothing begins behind the cancel");
         for (step, status) in flow.steps().await {
             assert_eq!(status, "cancelled", "{step}, {}", cancelled.status);
