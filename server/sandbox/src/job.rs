@@ -28,6 +28,17 @@ pub enum Flow {
     Queued,
 }
 
+/// An event of the service's own, told with the success of its operation.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Told {
+    /// What it is about; events of one aggregate are told in order.
+    pub aggregate: String,
+    /// What happened.
+    pub topic: &'static str,
+    /// More about it.
+    pub payload: Value,
+}
+
 /// One operation to carry out.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Job {
@@ -49,6 +60,8 @@ pub struct Job {
     pub rules: Vec<Rule>,
     /// How long the service waits for the provider, milliseconds; none: as configured.
     pub call_deadline_ms: Option<u64>,
+    /// What the service tells with a finish that says *done*.
+    pub events: Vec<Told>,
 }
 
 impl Job {
@@ -134,6 +147,13 @@ impl Job {
         self
     }
 
+    /// With one more event of the service's own.
+    #[must_use]
+    pub fn tells(mut self, aggregate: &str, topic: &'static str, payload: Value) -> Self {
+        self.events.push(Told { aggregate: aggregate.to_owned(), topic, payload });
+        self
+    }
+
     /// With another deadline for the provider's answer.
     #[must_use]
     pub fn deadline_ms(mut self, ms: u64) -> Self {
@@ -191,6 +211,7 @@ impl Job {
             flow: Flow::Plain,
             rules: Vec::new(),
             call_deadline_ms: None,
+            events: Vec::new(),
         }
     }
 }

@@ -12,7 +12,7 @@ use crate::{
         ApiError, Call, ControlError, Finished, Lease, ProviderClient, ProviderControl, Reserve,
         Reserved, TenantApi, provider_body,
     },
-    job::{Flow, Job},
+    job::{Flow, Job, Told},
     providers::Rule,
 };
 
@@ -139,7 +139,7 @@ pub(crate) async fn carry_out(
     if job.flow == Flow::DiesAfterCall {
         return Ok(Performed::new(id, "died"));
     }
-    let result = match finish(world, lease, &call).await? {
+    let result = match finish(world, lease, &call, &job.events).await? {
         Finished::Recorded => call.outcome.name().to_owned(),
         Finished::LateEvidenceKept => "late_evidence_kept".to_owned(),
         Finished::Refused(code) => code,
@@ -172,10 +172,15 @@ async fn call_with_beats(world: &World, job: &Job, lease: &Lease) -> Call {
     }
 }
 
-async fn finish(world: &World, lease: &Lease, call: &Call) -> Result<Finished, ApiError> {
+async fn finish(
+    world: &World,
+    lease: &Lease,
+    call: &Call,
+    events: &[Told],
+) -> Result<Finished, ApiError> {
     let mut attempt = 1;
     loop {
-        match world.api.finish(lease, call).await {
+        match world.api.finish(lease, call, events).await {
             Err(ApiError::Away(_)) if attempt < FINISH_TRIES => {
                 tokio::time::sleep(Duration::from_millis(200 << attempt)).await;
                 attempt += 1;

@@ -10,9 +10,10 @@ use base64::{Engine as _, engine::general_purpose::STANDARD};
 use serde_json::{Map, Value, json};
 
 use super::{
-    Call, ClientError, http_client,
+    Call, ClientError, Outcome, http_client,
     types::{ApiError, Claimed, Finished, Lease, Reserve, Reserved},
 };
+use crate::job::Told;
 
 /// How long one API call may take; the bounded wait of D03 is 2 s.
 const DEADLINE: Duration = Duration::from_secs(10);
@@ -110,12 +111,23 @@ impl TenantApi {
         self.fenced(lease, "heartbeat").await
     }
 
-    /// `POST /operations/{id}/finish` with what the call taught.
+    /// `POST /operations/{id}/finish` with what the call taught; a success tells `events`.
     ///
     /// # Errors
     /// [`ApiError`] when the engine is away: the same finish may be sent again.
-    pub async fn finish(&self, lease: &Lease, call: &Call) -> Result<Finished, ApiError> {
+    pub async fn finish(
+        &self,
+        lease: &Lease,
+        call: &Call,
+        events: &[Told],
+    ) -> Result<Finished, ApiError> {
         let mut body = Map::new();
+        if call.outcome == Outcome::Done && !events.is_empty() {
+            let events = events.iter().map(|told| {
+                json!({ "aggregate": told.aggregate, "topic": told.topic, "payload": told.payload })
+            });
+            body.insert("events".into(), events.collect());
+        }
         body.insert("fence".into(), lease.fence.into());
         body.insert("outcome".into(), call.outcome.name().into());
         let parts = [
@@ -178,7 +190,15 @@ impl TenantApi {
         if reply.status == 200 { Ok(Ok(())) } else { Ok(Err(reply.code()?)) }
     }
 
-    async fn send(&self, request: reqwest::RequestBuilder) -> Result<Reply, ApiError> {
+    pub(super) fn get(&self, path: &str) -> reqwest::RequestBuilder {
+        self.client.get(format!("{}{path}", self.base))
+    }
+
+    pub(super) fn post(&self, path: &str, body: &Value) -> reqwest::RequestBuilder {
+        self.client.post(format!("{}{path}", self.base)).json(body)
+    }
+
+    pub(super) async fn send(&self, request: reqwest::RequestBuilder) -> Result<Reply, ApiError> {
         let away = |error| ApiError::Away(Some(error));
         let response =
             request.bearer_auth(&self.token).timeout(DEADLINE).send().await.map_err(away)?;
@@ -195,18 +215,18 @@ impl TenantApi {
     }
 }
 
-struct Reply {
-    status: u16,
-    replayed: bool,
-    fields: Map<String, Value>,
+pub(super) struct Reply {
+    pub(super) status: u16,
+    pub(super) replayed: bool,
+    pub(super) fields: Map<String, Value>,
 }
 
 impl Reply {
-    fn text(&self, name: &str) -> Option<String> {
+    pub(super) fn text(&self, name: &str) -> Option<String> {
         self.fields.get(name).and_then(Value::as_str).map(str::to_owned)
     }
 
-    fn code(&self) -> Result<String, ApiError> {
+    pub(super) fn code(&self) -> Result<String, ApiError> {
         self.text("code").ok_or_else(|| self.unexpected())
     }
 
@@ -222,7 +242,7 @@ impl Reply {
         }
     }
 
-    fn unexpected(&self) -> ApiError {
+    pub(super) fn unexpected(&self) -> ApiError {
         let body: String =
             Value::Object(self.fields.clone()).to_string().chars().take(300).collect();
         ApiError::Unexpected { status: self.status, body }

@@ -74,9 +74,20 @@ impl ProviderControl {
     /// # Errors
     /// As [`Self::replace`], or an answer that is not JSON.
     pub async fn smtp_url(&self) -> Result<String, ControlError> {
+        Ok(self.addresses().await?.remove("smtp").unwrap_or_default())
+    }
+
+    /// Where the consumer of events answers, such as `http://127.0.0.1:4000`; none: there is none.
+    ///
+    /// # Errors
+    /// As [`Self::smtp_url`].
+    pub async fn consumer_url(&self) -> Result<Option<String>, ControlError> {
+        Ok(self.addresses().await?.remove("consumer"))
+    }
+
+    async fn addresses(&self) -> Result<BTreeMap<String, String>, ControlError> {
         let text = self.send(self.client.get(format!("{}/addresses", self.url))).await?;
-        let addresses: BTreeMap<String, String> = serde_json::from_str(&text)?;
-        Ok(addresses.get("smtp").cloned().unwrap_or_default())
+        Ok(serde_json::from_str(&text)?)
     }
 
     /// The rules in force. One that held once is gone from here as soon as a request has met it.
@@ -109,13 +120,18 @@ impl ProviderControl {
     }
 
     async fn send(&self, request: reqwest::RequestBuilder) -> Result<String, ControlError> {
-        let response = request.timeout(DEADLINE).send().await?;
-        let status = response.status();
-        let body = response.text().await?;
-        if status.is_success() {
-            Ok(body)
-        } else {
-            Err(ControlError::Refused { status: status.as_u16(), body })
-        }
+        send(request).await
+    }
+}
+
+/// Sends a control call and reads its answer.
+pub(super) async fn send(request: reqwest::RequestBuilder) -> Result<String, ControlError> {
+    let response = request.timeout(DEADLINE).send().await?;
+    let status = response.status();
+    let body = response.text().await?;
+    if status.is_success() {
+        Ok(body)
+    } else {
+        Err(ControlError::Refused { status: status.as_u16(), body })
     }
 }

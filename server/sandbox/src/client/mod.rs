@@ -5,7 +5,10 @@
 //! a deadline. A lost answer is reported as lost.
 
 mod api;
+mod consumer;
 mod control;
+mod desk;
+mod flows;
 mod provider;
 mod types;
 
@@ -13,7 +16,10 @@ use std::sync::Arc;
 
 pub use self::{
     api::{Api, TenantApi},
+    consumer::ConsumerControl,
     control::{ControlError, ProviderControl},
+    desk::{Decision, Desk},
+    flows::{Message, Started},
     provider::{Answer, Call, Outcome, ProviderClient, provider_body},
     types::{ApiError, Claimed, Finished, Lease, Reserve, Reserved},
 };

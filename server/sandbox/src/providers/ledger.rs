@@ -1,45 +1,21 @@
 //! The append-only ledgers: what truly happened, one JSON line per effect.
 //!
-//! An effect exists exactly when its line is on disk: the line is synced before
-//! anyone is answered, and the memory of idempotency keys is read back from the
-//! same lines. A torn last line was never answered for, so opening cuts it off;
-//! a broken line anywhere else stops the start, for then the oracle is not one.
+//! An effect exists exactly when its line is on disk ([`crate::journal`]), and the
+//! memory of idempotency keys is read back from the same lines.
 
 use std::{
     collections::HashMap,
-    fs::{File, OpenOptions},
-    io::{self, Read, Seek, SeekFrom, Write},
-    path::{Path, PathBuf},
+    fs::File,
+    path::Path,
     sync::{Arc, Mutex, MutexGuard, PoisonError},
 };
 
 use super::effect::{Effect, Request};
-use crate::{EffectKind, Provider, clock};
-
-/// Why a ledger cannot be opened or written.
-#[derive(Debug, thiserror::Error)]
-pub enum LedgerError {
-    /// A file cannot be read or written.
-    #[error("ledger file {path}")]
-    File {
-        /// Which one.
-        path: PathBuf,
-        /// Why.
-        #[source]
-        source: io::Error,
-    },
-    /// Another process holds the folder.
-    #[error("the ledger folder {0} belongs to a running sandbox")]
-    InUse(PathBuf),
-    /// A complete line is not a ledger line.
-    #[error("line {line} of {path} is not a ledger line")]
-    Broken {
-        /// Which file.
-        path: PathBuf,
-        /// Counted from 1.
-        line: usize,
-    },
-}
+pub use crate::journal::LedgerError;
+use crate::{
+    EffectKind, Provider, clock,
+    journal::{self, Journal},
+};
 
 /// What became of a request.
 pub(crate) enum Applied {
@@ -60,33 +36,21 @@ pub(crate) struct Ledger {
 }
 
 struct Inner {
-    files: HashMap<Provider, LedgerFile>,
+    files: HashMap<Provider, Journal>,
     effects: Vec<Arc<Effect>>,
     by_key: HashMap<(EffectKind, String), Vec<Arc<Effect>>>,
     by_id: HashMap<String, Arc<Effect>>,
 }
 
-struct LedgerFile {
-    path: PathBuf,
-    file: File,
-    len: u64,
-}
-
 impl Ledger {
     /// Opens or creates the four files under `dir` and reads them back.
     pub(crate) fn open(dir: &Path, seed: u64) -> Result<Self, LedgerError> {
-        std::fs::create_dir_all(dir)
-            .map_err(|source| LedgerError::File { path: dir.into(), source })?;
-        let lock_path = dir.join("lock");
-        let lock = File::create(&lock_path)
-            .map_err(|source| LedgerError::File { path: lock_path, source })?;
-        lock.try_lock().map_err(|_| LedgerError::InUse(dir.into()))?;
-
+        let lock = journal::take_folder(dir)?;
         let mut files = HashMap::new();
         let mut effects = Vec::new();
         for provider in Provider::ALL {
             let path = dir.join(format!("{}.jsonl", provider.name()));
-            let (file, read) = read_back(&path)?;
+            let (file, read) = Journal::open(&path, Effect::from_line)?;
             effects.extend(read);
             files.insert(provider, file);
         }
@@ -119,11 +83,9 @@ impl Ledger {
         }
         let provider = request.kind.provider();
         let effect = Effect::new(self.seed, inner.effects.len(), now, request);
-        let mut line = serde_json::Value::Object(effect.line()).to_string().into_bytes();
-        line.push(b'\n');
         let file =
             inner.files.get_mut(&provider).expect("every provider's file is opened at start");
-        file.append(&line)?;
+        file.append(effect.line())?;
         let effect = Arc::new(effect);
         inner.remember(Arc::clone(&effect));
         Ok(Applied::New(effect))
@@ -190,45 +152,4 @@ impl Inner {
         self.by_id.insert(effect.id.clone(), Arc::clone(&effect));
         self.effects.push(effect);
     }
-}
-
-impl LedgerFile {
-    fn append(&mut self, line: &[u8]) -> Result<(), LedgerError> {
-        let written = self.file.write_all(line).and_then(|()| self.file.sync_data());
-        if let Err(source) = written {
-            // A half line must not be completed by the next one.
-            if let Err(error) = self.file.set_len(self.len) {
-                tracing::error!(path = %self.path.display(), %error, "a torn ledger line could not be cut off");
-            }
-            return Err(LedgerError::File { path: self.path.clone(), source });
-        }
-        self.len += line.len() as u64;
-        Ok(())
-    }
-}
-
-fn read_back(path: &Path) -> Result<(LedgerFile, Vec<Effect>), LedgerError> {
-    let fail = |source| LedgerError::File { path: path.into(), source };
-    let mut file =
-        OpenOptions::new().read(true).append(true).create(true).open(path).map_err(fail)?;
-    let mut bytes = Vec::new();
-    file.read_to_end(&mut bytes).map_err(fail)?;
-    let whole = bytes.iter().rposition(|byte| *byte == b'\n').map_or(0, |last| last + 1);
-    if whole < bytes.len() {
-        tracing::warn!(path = %path.display(), "cut off a torn last line");
-        file.set_len(whole as u64).map_err(fail)?;
-        file.sync_data().map_err(fail)?;
-        bytes.truncate(whole);
-    }
-    file.seek(SeekFrom::End(0)).map_err(fail)?;
-    let mut effects = Vec::new();
-    for (index, line) in
-        bytes.split(|byte| *byte == b'\n').enumerate().filter(|(_, line)| !line.is_empty())
-    {
-        let effect = serde_json::from_slice(line).ok().and_then(Effect::from_line);
-        effects.push(
-            effect.ok_or_else(|| LedgerError::Broken { path: path.into(), line: index + 1 })?,
-        );
-    }
-    Ok((LedgerFile { path: path.into(), file, len: bytes.len() as u64 }, effects))
 }

@@ -11,7 +11,7 @@
 //! | `GET /publications/visible?document_id=` | the version that the public sees: `{document_id, visible, version, publication_reference}` |
 //! | `GET /ledger` with any of `reference` (provider's id or merchant's), `key`, `invoice_id`, `campaign_id`, `recipient_id`, `document_id`, `version`, `publication_reference`, `draft_id`, `prompt_sha256`, `kind`, `provider` | the ledger lines that meet all terms, JSON lines |
 //! | `GET`, `PUT`, `POST`, `DELETE /modes` | the rules in force; replaced for the providers named; new ones put in front; all forgotten |
-//! | `GET /addresses` | where else it listens: `{smtp: "smtp://…"}` |
+//! | `GET /addresses` | where else it listens: `{smtp: "smtp://…", consumer: "http://…"}`, the latter where it [takes events](crate::consumer) |
 //! | `GET /health` | 200 once the ledgers are read |
 //!
 //! Only effects are remembered under a key; a refusal or a failure is decided
@@ -19,16 +19,17 @@
 //! goes through and stands in the ledger, for that is what tests must see; so does the withdrawal
 //! of a publication that never was.
 
-mod connection;
+pub(crate) mod connection;
 mod controls;
 mod draft;
 mod effect;
+mod error;
 mod handlers;
 mod ledger;
 mod lookup;
 mod mode;
 mod modes;
-mod reply;
+pub(crate) mod reply;
 mod smtp;
 mod table;
 mod webhook;
@@ -43,7 +44,7 @@ use axum::{
     extract::{DefaultBodyLimit, Query, State},
     routing::{get, post},
 };
-use serde_json::json;
+use serde_json::{Value, json};
 use tokio::{net::TcpListener, sync::watch};
 
 use self::{
@@ -55,12 +56,13 @@ use self::{
     webhook::WebhookSender,
 };
 pub use self::{
+    error::Error,
     ledger::LedgerError,
     modes::{Match, Mode, Modes, Rule, WebhookPlan},
     smtp::SmtpLimits,
     webhook::WebhookTarget,
 };
-use crate::{EffectKind, client};
+use crate::{EffectKind, client, consumer};
 
 /// Largest request body, bytes: more than the engine's largest payload.
 const BODY_LIMIT: usize = 1024 * 1024;
@@ -86,6 +88,8 @@ pub struct Config {
     pub key_ttl: Duration,
     /// Where webhooks go; none: no rule sends one.
     pub webhook: Option<WebhookTarget>,
+    /// The consumer of events that is started beside them; none: there is none.
+    pub consumer: Option<consumer::Config>,
 }
 
 impl Config {
@@ -100,43 +104,9 @@ impl Config {
             modes: Modes::default(),
             key_ttl: Duration::from_hours(24),
             webhook: None,
+            consumer: None,
         }
     }
-}
-
-/// Why the providers do not start or go on.
-#[derive(Debug, thiserror::Error)]
-pub enum Error {
-    /// The address is open to others.
-    #[error("the sandbox listens on loopback only, not on {0}")]
-    NotLoopback(SocketAddr),
-    /// The address cannot be taken.
-    #[error("cannot listen on {address}")]
-    Listen {
-        /// The address asked for.
-        address: SocketAddr,
-        /// Why.
-        #[source]
-        source: io::Error,
-    },
-    /// A ledger cannot be opened.
-    #[error(transparent)]
-    Ledger(#[from] LedgerError),
-    /// The kept rules cannot be read.
-    #[error("cannot read the rules in {path}")]
-    Modes {
-        /// The file.
-        path: PathBuf,
-        /// Why.
-        #[source]
-        source: io::Error,
-    },
-    /// The HTTP client for webhooks cannot be made.
-    #[error(transparent)]
-    Client(#[from] client::ClientError),
-    /// The server ended by itself.
-    #[error("the sandbox server ended")]
-    Serve(#[source] io::Error),
 }
 
 /// Providers that have read their ledgers and hold their port.
@@ -145,6 +115,7 @@ pub struct Providers {
     address: SocketAddr,
     smtp: SmtpServer,
     smtp_address: SocketAddr,
+    consumer: Option<consumer::Consumer>,
     shared: Arc<Shared>,
     stop: watch::Sender<bool>,
 }
@@ -177,9 +148,13 @@ impl Providers {
         let fail = |source| Error::Listen { address: config.smtp_listen, source };
         let smtp = SmtpServer::bind(config.smtp_listen, config.smtp).await.map_err(fail)?;
         let smtp_address = smtp.address().map_err(fail)?;
+        let consumer = match config.consumer {
+            Some(config) => Some(consumer::Consumer::bind(config).await?),
+            None => None,
+        };
         let shared =
             Arc::new(Shared::new(ledger, modes, config.seed, config.key_ttl, webhooks, stopped));
-        Ok(Self { listener, address, smtp, smtp_address, shared, stop })
+        Ok(Self { listener, address, smtp, smtp_address, consumer, shared, stop })
     }
 
     /// The address taken.
@@ -192,12 +167,26 @@ impl Providers {
         self.smtp_address
     }
 
+    fn addresses(&self) -> Value {
+        let mut addresses = json!({ "smtp": format!("smtp://{}", self.smtp_address) });
+        if let Some(url) = self.consumer_url() {
+            addresses["consumer"] = url.into();
+        }
+        addresses
+    }
+
+    /// Where events are taken, if they are.
+    pub fn consumer_url(&self) -> Option<String> {
+        self.consumer.as_ref().map(consumer::Consumer::url)
+    }
+
     /// Serves until `stop` is ready, then lets open requests end for half a second.
     ///
     /// # Errors
     /// [`Error::Serve`] when the server ends by itself.
     pub async fn run(self, stop: impl Future<Output = ()> + Send + 'static) -> Result<(), Error> {
-        let Self { listener, smtp, smtp_address, shared, stop: stop_sender, .. } = self;
+        let addresses = self.addresses();
+        let Self { listener, smtp, consumer, shared, stop: stop_sender, .. } = self;
         let mut stopped = shared.stopped();
         let mut drained = shared.stopped();
         tokio::spawn(async move {
@@ -205,18 +194,30 @@ impl Providers {
             stop_sender.send_replace(true);
         });
         let mail = smtp.run(Arc::clone(&shared), shared.stopped());
-        let app = router(shared, smtp_address).into_make_service_with_connect_info::<Wire>();
+        let mut events_stopped = shared.stopped();
+        let events = async move {
+            match consumer {
+                Some(consumer) => {
+                    let stop = async move {
+                        let _ = events_stopped.wait_for(|stopped| *stopped).await;
+                    };
+                    consumer.run(stop).await
+                }
+                None => Ok(()),
+            }
+        };
+        let app = router(shared, addresses).into_make_service_with_connect_info::<Wire>();
         let server =
             axum::serve(CuttableListener(listener), app).with_graceful_shutdown(async move {
                 // An error means the sender is gone, which is a stop as well.
                 let _ = stopped.wait_for(|stopped| *stopped).await;
             });
-        let both = async {
-            let (ended, ()) = tokio::join!(server, mail);
-            ended
+        let all = async {
+            let (ended, (), events) = tokio::join!(server, mail, events);
+            ended.map_err(Error::Serve).and(events)
         };
         tokio::select! {
-            ended = both => ended.map_err(Error::Serve),
+            ended = all => ended,
             () = async {
                 let _ = drained.wait_for(|stopped| *stopped).await;
                 tokio::time::sleep(DRAIN).await;
@@ -236,7 +237,10 @@ pub async fn serve(
 ) -> Result<(), Error> {
     let providers = Providers::bind(config).await?;
     let (http, smtp) = (providers.address(), providers.smtp_address());
-    let text = format!("sandbox ready: http://{http}\nmail by SMTP: smtp://{smtp}\n");
+    let mut text = format!("sandbox ready: http://{http}\nmail by SMTP: smtp://{smtp}\n");
+    if let Some(url) = providers.consumer_url() {
+        text.push_str(&format!("events: {url}/events\n"));
+    }
     // In one write: whoever waits for the first line may close the pipe after it.
     if let Err(error) = io::stdout().write_all(text.as_bytes()) {
         tracing::warn!(%error, "nobody reads where the sandbox listens");
@@ -244,8 +248,7 @@ pub async fn serve(
     providers.run(stop).await
 }
 
-fn router(shared: Arc<Shared>, smtp: SocketAddr) -> Router {
-    let addresses = json!({ "smtp": format!("smtp://{smtp}") });
+fn router(shared: Arc<Shared>, addresses: Value) -> Router {
     let mut router = Router::new()
         .route("/addresses", get(move || async move { Json(addresses) }))
         .route("/health", get(|| async { "ok" }))

@@ -12,7 +12,7 @@ use serde_json::{Map, Value, json};
 const HUGE: usize = 5 * 1024 * 1024;
 
 /// An error as this provider words it.
-pub(super) fn error(status: StatusCode, code: &str, message: &str) -> Response {
+pub(crate) fn error(status: StatusCode, code: &str, message: &str) -> Response {
     (status, Json(json!({ "error": { "code": code, "message": message } }))).into_response()
 }
 
@@ -58,7 +58,7 @@ pub(super) fn throttled() -> Response {
 }
 
 /// JSON lines.
-pub(super) fn lines(lines: impl Iterator<Item = Map<String, Value>>) -> Response {
+pub(crate) fn lines(lines: impl Iterator<Item = Map<String, Value>>) -> Response {
     let text = lines.fold(String::new(), |mut text, line| {
         text.push_str(&Value::Object(line).to_string());
         text.push('\n');

@@ -67,5 +67,6 @@ fn job_of(claimed: &Claimed) -> Option<Job> {
         flow: Flow::Plain,
         rules: Vec::new(),
         call_deadline_ms: None,
+        events: Vec::new(),
     })
 }

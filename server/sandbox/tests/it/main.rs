@@ -1,5 +1,6 @@
 //! The sandbox over real sockets and real files.
 
+mod consumer;
 mod drafts;
 mod engine_double;
 mod keys_and_ledger;
