@@ -131,6 +131,11 @@ pub struct Sandbox {
     /// Where signed webhooks go; the secret is read from standard input.
     #[arg(long, value_name = "URL")]
     pub webhook: Option<String>,
+    /// Where to take the engine's events; loopback only, port 0 takes a free one. They are signed
+    /// with a secret that is read from standard input, after the webhooks'. Not set: they are not
+    /// taken.
+    #[arg(long, value_name = "ADDRESS")]
+    pub consumer_listen: Option<std::net::SocketAddr>,
     /// Stop when standard input ends, so that no sandbox outlives the program that started it.
     #[arg(long)]
     pub with_parent: bool,

@@ -95,6 +95,8 @@ pub struct Config {
     pub demo_password: Option<Secret>,
     /// The demo's seed.
     pub demo_seed: u64,
+    /// Whether the demo's sample services go on working after the story.
+    pub demo_traffic: bool,
 }
 
 impl Config {
@@ -156,6 +158,7 @@ impl Config {
             data: source.text("ONCEOVER_DATA")?.unwrap_or_else(|| ".data".to_owned()).into(),
             demo_password: checks::demo_password(source.secret("ONCEOVER_DEMO_PASSWORD")?)?,
             demo_seed: source.parsed("ONCEOVER_DEMO_SEED", 1, "a whole number")?,
+            demo_traffic: source.parsed("ONCEOVER_DEMO_TRAFFIC", true, "true or false")?,
         };
         checks::log(&config.log)?;
         checks::transport(&config)?;

@@ -2,7 +2,7 @@
 
 use std::{fmt, time::Duration};
 
-use domain::idempotency::MAX_KEY_CHARS;
+use domain::{idempotency::MAX_KEY_CHARS, outbox::MAX_ATTEMPTS};
 
 use crate::definition::{Definition, MAX_ARTIFACT_BYTES};
 
@@ -58,6 +58,8 @@ pub struct Limits {
     pub artifact_bytes: usize,
     /// Bodies of `checkpoint`, which carries a step's artifacts, in bytes.
     pub checkpoint_body_bytes: usize,
+    /// Refusals after which an event is dead (X6).
+    pub event_attempts: i32,
     /// The most rows of one page.
     pub page_rows: i64,
     /// The widest span of a list, and its default reach, in days.
@@ -82,6 +84,7 @@ impl Default for Limits {
             finish_body_bytes: 8 * 1024 * 1024,
             artifact_bytes: MAX_ARTIFACT_BYTES,
             checkpoint_body_bytes: 11 * 1024 * 1024,
+            event_attempts: MAX_ATTEMPTS,
             page_rows: 200,
             list_days: 90,
             filter_chars: 2_000,

@@ -69,6 +69,12 @@ pub(super) fn read(source: &mut Source) -> Result<Limits, ConfigError> {
             16 * KIB,
             32 * MIB,
         )?,
+        event_attempts: source.between(
+            "ONCEOVER_MAX_EVENT_ATTEMPTS",
+            default.event_attempts,
+            1,
+            100,
+        )?,
         page_rows: source.between("ONCEOVER_MAX_PAGE_ROWS", default.page_rows, 10, MAX_PAGE)?,
         list_days: source.between("ONCEOVER_MAX_LIST_DAYS", default.list_days, 7, MAX_SPAN_DAYS)?,
         filter_chars: source.between(

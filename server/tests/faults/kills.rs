@@ -83,7 +83,7 @@ pub async fn kill_at(point: Point, asked: u64) -> Tally {
         Area::Action => Scene::open(point.name, false).await,
         _ => Scene::open(point.name, true).await,
     };
-    let consumer = Consumer::start().await;
+    let consumer = Consumer::start(&scene.folder).await;
     match point.area {
         Area::Action => console::kill(&scene, point, asked).await,
         Area::Call | Area::Reconciler => kill_workers(&scene, point, asked, &[]).await,
@@ -99,7 +99,7 @@ pub async fn kill_at(point: Point, asked: u64) -> Tally {
     if point.area == Area::Outbox {
         tell_all(&scene, &consumer).await;
         consumer.judge(&scene, &mut found).await;
-        say(&format!("{}: events that came again {}", point.name, consumer.repeats()));
+        say(&format!("{}: events that came again {}", point.name, consumer.repeats().await));
     }
     let tally = Tally::of(kills, scene.all_asked().len(), found);
     tally.tell(point.name, &format!("reached {reached}, "));

@@ -5,6 +5,7 @@
 mod approvals;
 mod clients;
 mod command_line;
+mod demo;
 mod faults;
 mod forms;
 mod guard;

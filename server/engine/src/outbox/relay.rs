@@ -10,7 +10,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-use domain::outbox::{EventStatus, MAX_ATTEMPTS};
+use domain::outbox::EventStatus;
 use tokio::{
     sync::Notify,
     task::JoinSet,
@@ -209,7 +209,7 @@ async fn settle(
             let probe_in_ms = breaker::failed(&mut db, &event.destination, error).await?;
             ("X4", EventStatus::Pending, probe_in_ms)
         }
-        PublishResult::Refused(_) if event.attempts + 1 < MAX_ATTEMPTS => {
+        PublishResult::Refused(_) if event.attempts + 1 < engine.settings.limits.event_attempts => {
             ("X5", EventStatus::Pending, jittered_backoff_ms(BACKOFF_MS, event.attempts))
         }
         PublishResult::Refused(_) => ("X6", EventStatus::Dead, 0),

@@ -1,11 +1,17 @@
 //! The opening that the first page shows: one of every kind of trouble.
 //!
 //! [`plan`] is a pure function of the seed; [`play`] carries it out through the
-//! same API as any service. The skeleton is fixed, so that guides and tests can
+//! same API as any service. [`tell`] tells the whole: beside those operations
+//! workflows, messages, events and people's decisions, one of each state that
+//! somebody may meet, each made by the engine itself. The skeleton is fixed, so that guides and tests can
 //! name `INV-2026-0042` of acme (129.00 EUR, charged at the provider, reply
 //! lost, no lookup); customers, the other amounts and recipients follow the seed.
 
+mod decisions;
+mod flows;
+mod messages;
 mod play;
+mod tell;
 
 use crate::{
     SplitMix64,
@@ -13,7 +19,11 @@ use crate::{
     providers::{Mode, Rule},
 };
 
-pub use self::play::{Played, Report, StoryError, play};
+pub use self::{
+    flows::{LETTER_REVIEW, LETTER_STAMPED, RELEASE},
+    play::{Played, Report, StoryError, play},
+    tell::{Cast, tell},
+};
 
 /// The payment that every guide names.
 pub const MARKED_INVOICE: &str = "INV-2026-0042";
@@ -21,6 +31,15 @@ pub const MARKED_INVOICE: &str = "INV-2026-0042";
 pub const MARKED_TENANT: &str = "acme";
 /// Its amount, minor units of EUR.
 pub const MARKED_AMOUNT_MINOR: i64 = 12_900;
+
+/// Whose events the consumer refuses: they are dead, and what is told after them waits.
+const REFUSED_INVOICE: &str = "INV-2026-0056";
+/// The topic of the event that is refused.
+const PAID: &str = "invoice.paid";
+/// Which two people may give back.
+const LARGE_INVOICE: &str = "INV-2026-0057";
+/// Confirmed by mistake, and put right.
+const MISTAKEN_INVOICE: &str = "INV-2026-0058";
 
 const CUSTOMERS: [&str; 8] = [
     "cus-brandt-optik",
@@ -137,6 +156,23 @@ impl Story {
         self.tell("the worker died after the call", "died", |s| {
             s.charge("INV-2026-0055", "EUR")
                 .flow(Flow::DiesAfterCall)
+                .rule(Rule::always(Mode::NoLookup))
+        });
+        self.tell("paid, but the consumer takes no event about it", "done", |s| {
+            let paid = s.charge(REFUSED_INVOICE, "EUR");
+            let (aggregate, payload) = (format!("invoice:{REFUSED_INVOICE}"), paid.payload.clone());
+            paid.tells(&aggregate, PAID, payload).tells(
+                &aggregate,
+                "invoice.receipt_due",
+                serde_json::json!({ "invoice_id": REFUSED_INVOICE }),
+            )
+        });
+        self.tell("a large charge, to be given back by two people", "done", |_| {
+            Job::charge(LARGE_INVOICE, 249_900, "EUR", "cus-north-pier")
+        });
+        self.tell("answer 500, not charged; somebody says that it was", "ambiguous", |s| {
+            s.charge(MISTAKEN_INVOICE, "EUR")
+                .rule(Rule::once(Mode::Fail500))
                 .rule(Rule::always(Mode::NoLookup))
         });
         self.refund("refunded in full", "INV-2026-0040", "done", |job| job);

@@ -10,7 +10,7 @@ use std::{
 
 use super::{Episode, plan};
 use crate::{
-    client::{Api, ApiError, ClientError, ProviderClient, ProviderControl},
+    client::{Api, ApiError, ClientError, ControlError, ProviderClient, ProviderControl},
     life::{LifeError, Performed, Timing, World, perform},
 };
 
@@ -32,6 +32,9 @@ pub enum StoryError {
         /// Why.
         source: LifeError,
     },
+    /// The trouble could not be arranged.
+    #[error(transparent)]
+    Control(#[from] ControlError),
     /// No HTTP client can be made.
     #[error(transparent)]
     Client(#[from] ClientError),

@@ -2,7 +2,7 @@
 
 use std::{path::Path, process::Stdio, time::Duration};
 
-use sandbox::client::ProviderControl;
+use sandbox::client::{ConsumerControl, ProviderControl};
 use tokio::{
     io::{AsyncBufReadExt as _, AsyncWriteExt as _, BufReader},
     process::{Child, ChildStdin, Command},
@@ -22,21 +22,24 @@ pub(super) struct Providers {
     input: ChildStdin,
     url: String,
     smtp_url: String,
+    consumer: ConsumerControl,
 }
 
 impl Providers {
-    /// Starts the child and waits until it answers.
+    /// Starts the child and waits until it answers. Its webhooks are signed with the first secret,
+    /// the events that it takes with the second.
     pub(super) async fn start(
         data: &Path,
         seed: u64,
         webhook: &str,
-        secret: &str,
+        secrets: [&str; 2],
     ) -> Result<Self, Failure> {
         let program = std::env::current_exe()
             .map_err(|error| Failure::doing("cannot find this program", &error))?;
         let mut child = Command::new(program)
             .args(["sandbox", "--with-parent", "--webhook", webhook])
             .args(["--seed", &seed.to_string()])
+            .args(["--consumer-listen", "127.0.0.1:0"])
             .arg("--data")
             .arg(data)
             .stdin(Stdio::piped())
@@ -51,7 +54,8 @@ impl Providers {
         let mut input = child.stdin.take().expect("standard input is piped");
         let output = child.stdout.take().expect("standard output is piped");
         let ready = async {
-            input.write_all(format!("{secret}\n").as_bytes()).await?;
+            let [webhooks, events] = secrets;
+            input.write_all(format!("{webhooks}\n{events}\n").as_bytes()).await?;
             BufReader::new(output).lines().next_line().await
         };
         let line = match timeout(START_LIMIT, ready).await {
@@ -65,8 +69,8 @@ impl Providers {
         };
         match line.as_deref().and_then(|line| line.strip_prefix("sandbox ready: ")) {
             Some(url) => {
-                let smtp_url = smtp_of(url).await?;
-                Ok(Self { child, input, url: url.to_owned(), smtp_url })
+                let (smtp_url, consumer) = others_of(url).await?;
+                Ok(Self { child, input, url: url.to_owned(), smtp_url, consumer })
             }
             None => Err(Failure::new(
                 "the fake providers ended at once; `onceover sandbox` on its own says why",
@@ -84,6 +88,11 @@ impl Providers {
         &self.smtp_url
     }
 
+    /// The consumer of events beside them.
+    pub(super) const fn consumer(&self) -> &ConsumerControl {
+        &self.consumer
+    }
+
     /// Ends the child, by force where it does not end by itself.
     pub(super) async fn stop(self) {
         let Self { mut child, input, .. } = self;
@@ -97,8 +106,13 @@ impl Providers {
     }
 }
 
-async fn smtp_of(url: &str) -> Result<String, Failure> {
-    const WHAT: &str = "the fake providers do not say where they take mail";
+/// Where else the child listens: for mail, and for events.
+async fn others_of(url: &str) -> Result<(String, ConsumerControl), Failure> {
+    const WHAT: &str = "the fake providers do not say where they take mail and events";
     let control = ProviderControl::new(url).map_err(|error| Failure::doing(WHAT, &error))?;
-    control.smtp_url().await.map_err(|error| Failure::doing(WHAT, &error))
+    let smtp = control.smtp_url().await.map_err(|error| Failure::doing(WHAT, &error))?;
+    let consumer = control.consumer_url().await.map_err(|error| Failure::doing(WHAT, &error))?;
+    let consumer = ConsumerControl::new(&consumer.ok_or_else(|| Failure::new(WHAT))?)
+        .map_err(|error| Failure::doing(WHAT, &error))?;
+    Ok((smtp, consumer))
 }

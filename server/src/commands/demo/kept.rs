@@ -29,9 +29,16 @@ struct Secrets {
     search_secret: String,
     webhook_secret: String,
     password: Option<String>,
+    #[serde(default = "secret")]
+    event_secret: String,
+    /// Which edition of the story was told to its end; 0: none of this list.
     #[serde(default)]
-    story_told: bool,
+    story_edition: u32,
 }
+
+/// The story as it is told now. One that an older program told is told again: what it had in common
+/// with this one stands under the same keys.
+const STORY_EDITION: u32 = 2;
 
 /// The demo's files.
 pub(super) struct Kept {
@@ -46,7 +53,8 @@ impl Kept {
             search_secret: secret(),
             webhook_secret: secret(),
             password: None,
-            story_told: false,
+            event_secret: secret(),
+            story_edition: 0,
         });
         let kept = Self { folder: folder.to_owned(), secrets };
         kept.save()?;
@@ -76,12 +84,16 @@ impl Kept {
         Secret::new(self.secrets.webhook_secret.clone())
     }
 
+    pub(super) fn event_secret(&self) -> Secret {
+        Secret::new(self.secrets.event_secret.clone())
+    }
+
     pub(super) const fn story_told(&self) -> bool {
-        self.secrets.story_told
+        self.secrets.story_edition == STORY_EDITION
     }
 
     pub(super) fn set_story_told(&mut self) -> Result<(), Failure> {
-        self.secrets.story_told = true;
+        self.secrets.story_edition = STORY_EDITION;
         self.save()
     }
 

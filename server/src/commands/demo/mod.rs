@@ -6,16 +6,20 @@
 
 mod accounts;
 mod child;
+mod definitions;
 mod first_page;
 mod kept;
 mod kinds;
 
-use std::time::Duration;
+use std::{
+    io::{self, Write as _},
+    time::Duration,
+};
 
 use cluster::{Cluster, Options};
-use engine::{Engine, identity::Admin};
+use engine::{Destination, Engine, identity::Admin};
 use sandbox::{
-    client::{Api, ProviderControl},
+    client::{Api, ConsumerControl, Desk, ProviderControl},
     services, story,
 };
 use tokio::{net::TcpListener, sync::watch};
@@ -31,6 +35,9 @@ use kept::Kept;
 
 /// Pause between two steps of one sample service: low enough to read along.
 const TRAFFIC_EVERY: Duration = Duration::from_secs(5);
+
+/// Refusals after which an event of the demo is dead: few, so that a person sees one.
+const EVENT_ATTEMPTS: i32 = 2;
 
 /// `onceover demo`.
 ///
@@ -87,15 +94,20 @@ async fn on(mut config: Config, listener: std::net::TcpListener) -> Result<(), F
         &config.data.join("sandbox"),
         config.demo_seed,
         &webhook,
-        webhook_secret.expose(),
+        [webhook_secret.expose(), kept.event_secret().expose()],
     )
     .await?;
     config.providers = kinds::endpoints(providers.url(), providers.smtp_url());
     config.webhook_secrets = vec![(kinds::PAYMENTS.to_owned(), webhook_secret)];
+    // Last: what somebody configured beside it takes its topics first.
+    config.destinations.push(consumer(providers.consumer(), &kept));
+    config.limits.event_attempts = config.limits.event_attempts.min(EVENT_ATTEMPTS);
 
     let owner = config.migrate_url.clone().unwrap_or_else(|| Secret::new(String::new()));
     Engine::migrate(owner.expose()).await?;
-    let engine = Engine::connect(config.engine()?).await?;
+    let mut settings = config.engine()?;
+    settings.workflows.extend(definitions::all());
+    let engine = Engine::connect(settings).await?;
     let mut admin = Admin::connect(owner.expose()).await?;
     let tokens = accounts::prepare(&mut admin, &engine, &mut kept, &password).await?;
     drop(admin);
@@ -118,7 +130,7 @@ async fn on(mut config: Config, listener: std::net::TcpListener) -> Result<(), F
     kept.write_demo(&demo)?;
 
     tokio::select! {
-        told = tell_story(&config, &demo, &mut kept) => {
+        told = tell_story(&config, &demo, providers.consumer(), &mut kept) => {
             if let Err(error) = told {
                 tracing::error!(error, "the story was not told to its end; the next start goes on with it");
                 println!("note: not all sample data is there: {error}");
@@ -132,7 +144,8 @@ async fn on(mut config: Config, listener: std::net::TcpListener) -> Result<(), F
         println!("ready: {url}");
     }
     shutdown::stopped(&mut stop).await;
-    println!("stopping");
+    // Whoever read along may be gone.
+    let _ = writeln!(io::stdout(), "stopping");
 
     if let Err(error) = services.await {
         tracing::error!(%error, "the sample services ended early");
@@ -141,6 +154,17 @@ async fn on(mut config: Config, listener: std::net::TcpListener) -> Result<(), F
     let served = console.await.map_err(|error| Failure::doing("the console ended early", &error));
     providers.stop().await;
     served?
+}
+
+/// The consumer in the sandbox as a destination of every event.
+fn consumer(control: &ConsumerControl, kept: &Kept) -> Destination {
+    Destination {
+        name: "bookkeeping".to_owned(),
+        url: control.events_url(),
+        topics: Vec::new(),
+        secret: Some(kept.event_secret().expose().to_owned()),
+        allow_private: true,
+    }
 }
 
 fn from_std(listener: std::net::TcpListener) -> Result<TcpListener, Failure> {
@@ -152,6 +176,9 @@ fn from_std(listener: std::net::TcpListener) -> Result<TcpListener, Failure> {
 
 /// The sample services; their troubles never end the demo.
 async fn traffic(config: Config, demo: kept::Demo, stop: watch::Receiver<bool>) {
+    if !config.demo_traffic {
+        return;
+    }
     let mut services = services::Config::new(
         demo.url,
         demo.sandbox_url,
@@ -166,14 +193,25 @@ async fn traffic(config: Config, demo: kept::Demo, stop: watch::Receiver<bool>) 
 }
 
 /// One of every kind of trouble, once: what the first page shows.
-async fn tell_story(config: &Config, demo: &kept::Demo, kept: &mut Kept) -> Result<(), String> {
+async fn tell_story(
+    config: &Config,
+    demo: &kept::Demo,
+    consumer: &ConsumerControl,
+    kept: &mut Kept,
+) -> Result<(), String> {
     if kept.story_told() {
         return Ok(());
     }
-    let api = Api::new(&demo.url, demo.service_tokens.clone()).map_err(|error| chain(&error))?;
-    let control = ProviderControl::new(&demo.sandbox_url).map_err(|error| chain(&error))?;
-    let report =
-        story::play(&api, &control, config.demo_seed).await.map_err(|error| chain(&error))?;
+    let api = Api::new(&demo.url, demo.service_tokens.clone());
+    let desk = Desk::new(&demo.url, demo.staff_tokens.clone());
+    let providers = ProviderControl::new(&demo.sandbox_url);
+    let cast = story::Cast {
+        api: api.map_err(|error| chain(&error))?,
+        desk: desk.map_err(|error| chain(&error))?,
+        providers: providers.map_err(|error| chain(&error))?,
+        consumer: consumer.clone(),
+    };
+    let report = story::tell(&cast, config.demo_seed).await.map_err(|error| chain(&error))?;
     for surprise in &report.surprises {
         tracing::warn!(surprise, "the story went otherwise than planned");
     }

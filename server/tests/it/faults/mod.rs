@@ -4,7 +4,7 @@
 mod answers;
 mod crashes;
 mod pauses;
-mod processes;
+pub mod processes;
 mod repeats;
 mod scene;
 mod stops;
