@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 use super::{LARGE_INVOICE, MISTAKEN_INVOICE, Report, StoryError, tell::Cast};
 use crate::client::{ApiError, Decision};
 
-const OPERATOR: &str = "operator@acme.test";
+pub(super) const OPERATOR: &str = "operator@acme.test";
 const APPROVER: &str = "approver@acme.test";
 
 /// Decides all of it, or finds that it was decided.
