@@ -3,6 +3,8 @@
 //! The same closure goes to the routes and to the fallback: a server function runs from the
 //! render of a page and from its own POST, and without it one of the two would fail.
 
+use std::sync::OnceLock;
+
 use app::{App, shell};
 use axum::{body::Body, extract::Request, http::request::Parts, response::Response};
 use leptos::prelude::{provide_context, use_context};
@@ -31,8 +33,12 @@ pub async fn render_page(state: &AppState, request: Request<Body>) -> Response {
     render(request).await
 }
 
-/// The pages that the application has.
+/// The pages that the application has, listed once per process.
+///
+/// Listing runs the application with every resource of the process suppressed: a page that another
+/// thread renders meanwhile would wait for its data for ever (leptos#4773).
 #[must_use]
 pub fn routes() -> Vec<leptos_axum::AxumRouteListing> {
-    leptos_axum::generate_route_list(App)
+    static ROUTES: OnceLock<Vec<leptos_axum::AxumRouteListing>> = OnceLock::new();
+    ROUTES.get_or_init(|| leptos_axum::generate_route_list(App)).clone()
 }
