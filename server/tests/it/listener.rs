@@ -4,6 +4,7 @@ use std::{net::SocketAddr, sync::Arc, time::Duration};
 
 use axum::{
     Router,
+    http::StatusCode,
     middleware::from_fn,
     routing::{get, post},
 };
@@ -15,6 +16,8 @@ use tokio::{
     sync::{Notify, watch},
     task::JoinHandle,
 };
+
+use crate::support::Stage;
 
 const LIMIT: Duration = Duration::from_secs(30);
 
@@ -110,4 +113,19 @@ async fn what_has_begun_is_finished_though_nobody_listens_any_more() {
     within("the server ends", LIMIT, server).await.unwrap().unwrap();
     go_on.notify_one();
     within("what has begun is done", LIMIT, done.notified()).await;
+}
+
+// Leptos suppresses what pages read while it lists the routes, for the whole process (leptos#4773).
+#[tokio::test(flavor = "multi_thread")]
+async fn a_page_ends_though_another_router_is_built_meanwhile() {
+    let stage = Stage::open().await;
+    let browser = stage.browser("viewer@acme.test").await;
+    let building = tokio::task::spawn_blocking({
+        let state = stage.state.clone();
+        move || (0..20).for_each(|_| drop(server::router::router(state.clone())))
+    });
+    for _ in 0..20 {
+        within("the page", LIMIT, browser.get("/")).await.expect(StatusCode::OK);
+    }
+    building.await.unwrap();
 }
