@@ -2,7 +2,7 @@
 # codes pass through unchanged.
 
 .DEFAULT_GOAL := help
-.PHONY: help demo dev test faults check queries fmt
+.PHONY: help demo dev test faults bench check queries fmt
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' Makefile
@@ -18,6 +18,9 @@ test: ## every test; STAGES="main faults plans queries browser" chooses
 
 faults: ## the long fault suite, with its controls; FAULT_SEED repeats a run
 	@ci/faults.sh
+
+bench: ## figures beside their floors, a few minutes; FULL=1 the long form, FIGURES="life outbox" some
+	@ci/bench.sh $(if $(FULL),--full) $(FIGURES)
 
 check: ## format, lints, query cache, audits, house rules; no database needed
 	@ci/setup.sh check

@@ -18,8 +18,9 @@ const crates = {
   'server/engine': { ours: ['domain'], never: ['axum', 'leptos', 'leptos_axum', 'tower-http'] },
   'server/cluster': { ours: [], never: ['axum', 'leptos'] },
   'server/sandbox': { ours: ['domain'], never: ['leptos'] },
+  'server/bench': { ours: ['cluster', 'domain', 'engine', 'testkit'], never: ['axum', 'leptos'] },
 }
-const workspaceCrates = ['app', 'cluster', 'domain', 'engine', 'frontend', 'sandbox', 'server', 'testkit']
+const workspaceCrates = ['app', 'bench', 'cluster', 'domain', 'engine', 'frontend', 'sandbox', 'server', 'testkit']
 
 // The engine's rooms: a module imports only from its own row or a row above.
 const engineRows = [

@@ -4,6 +4,7 @@
 #   ci/setup.sh demo    PostgreSQL, the wasm target, wasm-bindgen, the web tools
 #   ci/setup.sh test    the same, a browser and a NATS server
 #   ci/setup.sh check   what the lints and audits need
+#   ci/setup.sh bench   PostgreSQL with pgbench, and a NATS server
 #
 # Looks before it installs, prints each step and its time, can be run again, and
 # ends with a sentence where it cannot go on. As root on Debian it installs
@@ -14,7 +15,7 @@ set -euo pipefail
 cd "$ROOT"
 started=$SECONDS
 goal=${1:-demo}
-case $goal in demo | test | check) ;; *) give_up "'$goal' is none of demo, test, check" ;; esac
+case $goal in demo | test | check | bench) ;; *) give_up "'$goal' is none of demo, test, check, bench" ;; esac
 mkdir -p "$TOOLS/bin" "$TOOLS/log"
 
 is_debian_root() { [ "$(id -u)" = 0 ] && have apt-get; }
@@ -115,6 +116,12 @@ nats_server() {
     PATH="$PATH:/usr/sbin:/usr/local/sbin" need nats-server nats-server nats-server
 }
 
+# Debian and Homebrew ship it with the server; elsewhere it may be a package of its own.
+pgbench_program() {
+    [ -x "$(postgres_bin)/pgbench" ] ||
+        give_up "pgbench is missing beside PostgreSQL's server. Install it (Fedora: dnf install postgresql-contrib) and run this again."
+}
+
 browser() {
     system_chromium >/dev/null && return 0
     if is_debian_root; then
@@ -147,6 +154,13 @@ node_fits() {
 
 rust_version_fits
 need cc build-essential gcc
+if [ "$goal" = bench ]; then
+    postgres_server
+    pgbench_program
+    nats_server
+    say "set-up for '$goal' is complete after $((SECONDS - started)) s"
+    exit 0
+fi
 node_fits
 
 wasm_bindgen_job=

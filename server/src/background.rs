@@ -14,7 +14,7 @@ use std::{future::Future, pin::Pin, sync::Arc, time::Duration};
 
 use engine::{
     Engine, EngineError,
-    background::{Backlog, Queue, Report},
+    background::{Backlog, LAPSED_EVERY, Queue, Report},
 };
 use tokio::{sync::watch, task::JoinSet, time};
 
@@ -37,7 +37,7 @@ struct Task {
 const TASKS: &[Task] = &[
     Task {
         name: "take over expired leases",
-        every: Duration::from_secs(1),
+        every: LAPSED_EVERY,
         batch: |engine| Box::pin(async move { engine.take_over_expired().await }),
         backlog: Some(|engine| Box::pin(async move { engine.backlog(Queue::LapsedCalls).await })),
     },

@@ -81,7 +81,8 @@ fn options(url: &str) -> PgConnectOptions {
 }
 
 /// The same server and role, another database.
-fn with_database(url: &Url, database: &str) -> String {
+#[must_use]
+pub fn with_database(url: &Url, database: &str) -> String {
     let mut url = url.clone();
     // `?dbname=` would win over the path.
     let kept: Vec<(String, String)> = url
