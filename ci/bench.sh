@@ -12,8 +12,7 @@ set -euo pipefail
 . "$(dirname "$0")/lib.sh"
 cd "$ROOT"
 ci/setup.sh bench
-# The version of the server that runs, whatever wrapper stands in PATH.
-PATH="$(postgres_bin):$PATH"
+PATH="$(pgbench_bin):$PATH"
 export PATH SQLX_OFFLINE=true
 BENCH_COMMIT="$(git rev-parse --short HEAD 2>/dev/null || echo unknown)"
 [ -z "$(git status --porcelain 2>/dev/null)" ] || BENCH_COMMIT="$BENCH_COMMIT with changes"

@@ -73,6 +73,20 @@ postgres_bin() {
     return 1
 }
 
+# The folder of pgbench: beside the server itself, wherever a link to it stands, else in PATH.
+pgbench_bin() {
+    local server dir
+    server=$(postgres_bin)/postgres
+    for dir in "$(dirname "$server")" "$(dirname "$(readlink -f "$server")")" \
+        "$(dirname "$(command -v pgbench || echo /none/x)")"; do
+        if [ -x "$dir/pgbench" ]; then
+            say "$dir"
+            return 0
+        fi
+    done
+    return 1
+}
+
 # A browser that is on the machine already; Playwright's own is looked for by Playwright.
 system_chromium() {
     local candidate

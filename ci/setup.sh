@@ -118,7 +118,7 @@ nats_server() {
 
 # Debian and Homebrew ship it with the server; elsewhere it may be a package of its own.
 pgbench_program() {
-    [ -x "$(postgres_bin)/pgbench" ] ||
+    pgbench_bin >/dev/null ||
         give_up "pgbench is missing beside PostgreSQL's server. Install it (Fedora: dnf install postgresql-contrib) and run this again."
 }
 

@@ -96,14 +96,15 @@ impl Bench {
         }
     }
 
-    /// How often each figure is measured: at least three times, so that a median means something.
+    /// How often each figure is measured: many short rounds, so that a slow moment of the machine is
+    /// in one of them and not in the median.
     pub fn rounds(&self) -> usize {
-        self.by_form(3, 5)
+        self.by_form(5, 7)
     }
 
     /// How long one round of a rate goes on.
     pub fn round(&self) -> Duration {
-        Duration::from_secs(self.by_form(3, 10))
+        Duration::from_secs(self.by_form(2, 10))
     }
 
     /// How long a flush takes now on the disk of the data, in microseconds.

@@ -62,9 +62,9 @@ pub struct Line {
     pub figure: String,
     /// The value in words, with its spread.
     pub value: String,
-    /// The value of each round, in `unit`.
+    /// The value of each round or slice of time, in `unit`.
     pub rounds: Vec<f64>,
-    /// The floor of each round, in `unit`; empty where the ratio is to something else.
+    /// The floor of each round, or each slice before what is measured began; may be empty.
     pub floor: Vec<f64>,
     /// What both are counted in.
     pub unit: &'static str,

@@ -54,18 +54,21 @@ pub async fn measure(bench: &Bench) -> Result<Vec<Line>, Fault> {
     calling.stop().await?;
     relay.stop().await?;
     let seconds = SLICE.as_secs() as usize * held;
-    let line = |what: &str, before: &[f64], during: &[f64], after: &[f64]| {
+    let line = |what: &str, before: Vec<f64>, during: Vec<f64>, after: &[f64]| {
         // The last third: the harm grows with the time that it is held.
-        let last = &during[during.len() - during.len() / 3..];
-        let (before, late) = (median(before), median(last));
+        let last = during[during.len() - during.len() / 3..].to_vec();
+        let (was, late) = (median(&before), median(&last));
         let figure = format!("{what} while a read transaction is open for {seconds} s");
-        let beside = format!("× {}/s before", number(before));
-        Line::alone("–", figure, "/s", last.to_vec(), late / before, beside)
-            .with(&format!("after it {}/s", number(median(after))))
+        let beside = format!("× {}/s before", number(was));
+        let mut line = Line::alone("–", figure, "/s", last, late / was, beside)
+            .with(&format!("after it {}/s", number(median(after))));
+        // All of it, slice by slice, for those who ask how it went.
+        (line.rounds, line.floor) = (during, before);
+        line
     };
     Ok(vec![
-        line("lives by 8 callers", &before.lives, &during.lives, &after.lives),
-        line("events told beside them", &before.events, &during.events, &after.events),
+        line("lives by 8 callers", before.lives, during.lives, &after.lives),
+        line("events told beside them", before.events, during.events, &after.events),
     ])
 }
 
