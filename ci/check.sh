@@ -31,7 +31,7 @@ lint_browser() {
     local target=()
     [ -d "$(rustc --print sysroot)/lib/rustlib/$WASM_TARGET/lib" ] && target=(--target "$WASM_TARGET")
     cargo clippy --quiet -p frontend --lib ${target[@]+"${target[@]}"} --target-dir "$FRONT_TARGET_DIR" -- -D warnings || return 1
-    # The pages, too: clippy only speaks of packages that are named.
+    # The islands, too: clippy only speaks of packages that are named.
     cargo clippy --quiet -p app --features app/hydrate --lib ${target[@]+"${target[@]}"} \
         --target-dir "$FRONT_TARGET_DIR" -- -D warnings
 }

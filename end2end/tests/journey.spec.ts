@@ -126,7 +126,7 @@ test.describe('refusals', () => {
     await expect(page.locator('#refused [data-code=unprocessable]')).toBeVisible()
     await page.locator('textarea[name=text]').fill('I rang them.')
     await page.getByRole('button', { name: 'Add the note' }).click()
-    await expect(page.getByText('I rang them.')).toBeVisible()
+    await expect(page.locator('main li').filter({ hasText: 'I rang them.' }).first()).toBeVisible()
     await expect(page.locator('textarea[name=text]')).toHaveValue('')
     await expect(page).toHaveURL(new RegExp(`/operations/${payment.id}#notes$`))
   })

@@ -48,6 +48,7 @@ test('the first page shows what needs a person, without a click', async ({ page 
 })
 
 test('lists', async ({ page }) => {
+  test.setTimeout(120_000)
   await signIn(page, 'viewer@acme.test', '/operations')
   await alive(page)
   await look(page, 'operations')
