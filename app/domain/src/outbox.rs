@@ -2,7 +2,8 @@
 //! docs/messages.md).
 //!
 //! Guards against the outbox where one outage makes every event dead: a transport that is down
-//! costs no attempt (X4), and what a destination refuses blocks its own aggregate alone (X6).
+//! costs no attempt (X4), and what a destination refuses blocks its own aggregate alone (X6). So does
+//! an event that ends whoever publishes it (X7b).
 
 use crate::machine::{Machine, Rule};
 
@@ -15,7 +16,8 @@ pub enum EventStatus {
     Publishing,
     /// The destination has it. Final; purged after the consumers' replay horizon.
     Published,
-    /// Refused too often; blocks its aggregate until a person requeues or skips it.
+    /// Refused too often, or the end of too many publishers; blocks its aggregate until a person
+    /// requeues or skips it.
     Dead,
     /// A person let the aggregate go on without it. Final; purged as published ones are.
     Skipped,
@@ -23,6 +25,11 @@ pub enum EventStatus {
 
 /// How often a destination may refuse an event before a person has to look (X6).
 pub const MAX_ATTEMPTS: i32 = 12;
+/// How many publishers in a row an event may lose before a person has to look (X7b): as many as
+/// refusals, with the same pauses between. No fewer, for one that is innocent is lost with the
+/// event beside it that ends the process; no more, for each takes a process down with all that it
+/// was at.
+pub const MAX_TAKEOVERS: i32 = 12;
 
 const fn rule(rule: &'static str, from: Option<EventStatus>, to: EventStatus) -> Rule<EventStatus> {
     Rule { rule, from, to }
@@ -40,6 +47,7 @@ impl Machine for EventStatus {
         rule("X5", Some(Self::Publishing), Self::Pending),
         rule("X6", Some(Self::Publishing), Self::Dead),
         rule("X7", Some(Self::Publishing), Self::Pending),
+        rule("X7b", Some(Self::Publishing), Self::Dead),
         rule("X8", Some(Self::Dead), Self::Pending),
         rule("X8", Some(Self::Dead), Self::Skipped),
     ];

@@ -67,8 +67,20 @@ impl Engine {
     /// [`EngineError::Database`] where the server cannot be reached or lacks the roles;
     /// [`EngineError::Definition`] for workflows that cannot stand beside each other.
     pub async fn connect(settings: Settings) -> Result<Self, EngineError> {
+        Self::connect_with_models(settings, Vec::new()).await
+    }
+
+    /// [`Engine::connect`], with models of this process besides those that the settings name: each
+    /// under the provider's name that operation kinds give.
+    ///
+    /// # Errors
+    /// As [`Engine::connect`].
+    pub async fn connect_with_models(
+        settings: Settings,
+        models: Vec<(String, Arc<dyn provider::Model>)>,
+    ) -> Result<Self, EngineError> {
         let pools = Pools::connect(&settings).await?;
-        let providers = Arc::new(Providers::new(&settings)?);
+        let providers = Arc::new(Providers::new(&settings, models)?);
         let workflows = Arc::new(Registry::new(&settings.workflows)?);
         Ok(Self {
             pools,

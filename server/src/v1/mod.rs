@@ -12,6 +12,7 @@ mod inbox;
 mod members;
 mod openapi;
 mod operations;
+mod rules;
 mod webhooks;
 mod workflows;
 
@@ -55,6 +56,10 @@ fn table() -> Vec<(String, &'static str, MethodRouter<AppState>)> {
         (step("resume"), "POST", post(workflows::resume_step)),
         (step("checkpoint"), "POST", post(workflows::checkpoint)),
         (step("artifacts/{name}"), "GET", get(workflows::artifact)),
+        ("/kinds/{name}".to_owned(), "GET", get(rules::kind)),
+        ("/kinds/{name}/actions/put_kind".to_owned(), "POST", post(rules::put_kind)),
+        ("/staff".to_owned(), "GET", get(rules::members)),
+        ("/staff/{staff_id}/actions/grant".to_owned(), "POST", post(rules::grant)),
         ("/approvals".to_owned(), "GET", get(approvals::list)),
         ("/approvals/{id}".to_owned(), "GET", get(approvals::show)),
     ];

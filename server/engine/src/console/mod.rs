@@ -8,7 +8,9 @@ mod inbox;
 mod list;
 mod overview;
 mod plan;
+mod rules;
 mod timeline;
 mod workflows;
 
 pub use approvals::ApprovalFilter;
+pub use rules::{KindInForce, MemberInForce};

@@ -30,7 +30,11 @@ use crate::{
     store::{aggregate, outbox},
 };
 use destinations::Destinations;
+use domain::outbox::MAX_TAKEOVERS;
 
+/// The pause after the first refusal, and after the second lost publisher; it doubles up to an hour,
+/// twelve in about an hour's time.
+const BACKOFF_MS: i64 = 2_000;
 /// Rows of one run.
 const BATCH: i64 = 200;
 /// How many topics a fault-finder is told.
@@ -45,7 +49,8 @@ pub fn check(destinations: &[Destination]) -> Result<(), EngineError> {
 }
 
 impl Engine {
-    /// Gives one batch of events back whose publisher was lost (X7, F24).
+    /// Gives one batch of events back whose publisher was lost (X7, F24); one that ends each of
+    /// them is dead at the bound (X7b).
     ///
     /// # Errors
     /// The database's.
@@ -54,7 +59,12 @@ impl Engine {
         Self::detached(async move {
             let mut db = engine.pools.engine().acquire().await?;
             let actor = Actor::new("publisher", &engine.settings.worker_name);
-            let handled = outbox::release_lapsed(&mut db, &actor, BATCH).await?;
+            let losses = outbox::Losses {
+                max_takeovers: MAX_TAKEOVERS,
+                backoff_ms: BACKOFF_MS,
+                batch: BATCH,
+            };
+            let handled = outbox::release_lapsed(&mut db, &actor, losses).await?;
             Ok(Report { handled })
         })
         .await

@@ -22,6 +22,7 @@ mod model;
 mod moves;
 mod outbox;
 mod plans;
+mod plans_machines;
 mod provider;
 mod races;
 mod reconcile;
