@@ -31,7 +31,7 @@ async fn kill_at_all(asked: u64) -> Tally {
     let asked = times(asked);
     let only = std::env::var("FAULT_POINT").unwrap_or_default();
     let points: Vec<Point> =
-        POINTS.iter().copied().filter(|point| only.is_empty() || point.name == only).collect();
+        POINTS.iter().copied().filter(|point| only.is_empty() || point.label() == only).collect();
     let left = Arc::new(Mutex::new(points));
     // Threads with a runtime each: starting a process blocks, and must not hold the others up.
     let lines: Vec<_> = (0..ABREAST)
@@ -47,7 +47,7 @@ async fn kill_at_all(asked: u64) -> Tally {
                         catch_unwind(AssertUnwindSafe(|| runtime.block_on(kill_at(point, asked))));
                     match killed {
                         Ok(tally) => all += tally,
-                        Err(_) => all.violations.push(format!("{} failed", point.name)),
+                        Err(_) => all.violations.push(format!("{} failed", point.label())),
                     }
                 }
             })

@@ -25,5 +25,7 @@ mod rescue;
 mod restarts;
 mod scene;
 mod seed;
+mod undoing;
+mod undone;
 mod waiting;
 mod workflows;

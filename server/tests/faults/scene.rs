@@ -111,8 +111,8 @@ impl Scene {
         let mut admin = Admin::connect(&database.url()).await.unwrap();
         for slug in ["acme", "globex"] {
             let tenant = admin.ensure_tenant(slug, slug).await.unwrap();
-            for effect in Effect::ALL {
-                admin.put_kind(tenant, &effect.policy(lookup)).await.unwrap();
+            for policy in Effect::ALL.into_iter().flat_map(|effect| effect.policies(lookup)) {
+                admin.put_kind(tenant, &policy).await.unwrap();
             }
         }
         let folder = std::env::temp_dir()
