@@ -6,6 +6,7 @@ use std::{
 };
 
 use crate::{
+    broker::broker,
     clocks::wrong_clocks,
     controls,
     cuts::{Way, cut},
@@ -99,6 +100,11 @@ async fn cut_from_provider_or_database_nothing_is_doubled_or_lost() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn without_its_broker_all_goes_on_and_all_is_told_once_it_is_back() {
+    broker(8).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn workers_with_wrong_clocks_change_nothing() {
     wrong_clocks(24).await;
 }
@@ -123,6 +129,7 @@ async fn long_form() {
     for way in [Way::Provider, Way::Database] {
         all += cut(way, 60).await;
     }
+    all += broker(40).await;
     if let Some(tally) = wrong_clocks(200).await {
         all += tally;
     }

@@ -8,6 +8,7 @@ use engine::{Admission, EngineError};
 use serde_json::{Map, Value};
 
 use crate::{
+    closing,
     scene::{Asked, Scene},
     undone,
 };
@@ -116,18 +117,28 @@ const TABLES: &[(&str, &str)] = &[
 /// Everything that must not be, of a scene that was driven to quiet.
 pub async fn invariants(scene: &Scene) -> Vec<Violation> {
     let mut found = Vec::new();
-    for (invariant, sql) in TABLES {
-        let rows: Vec<String> =
-            sqlx::query_scalar(*sql).fetch_all(scene.database.owner_pool()).await.unwrap();
-        found.extend(rows.into_iter().map(|what| Violation { invariant, what }));
-    }
+    tables(scene, TABLES, &mut found).await;
     let ledger = scene.providers.ledger(&[]).await.unwrap();
     effects(scene, &ledger, &mut found).await;
     undone::judge(scene, &ledger, &mut found).await;
     for asked in scene.all_asked().iter().rev().take(10) {
         answers(scene, asked, &mut found).await;
     }
+    closing::try_all(scene, &mut found).await;
+    tables(scene, closing::EXPIRED, &mut found).await;
     found
+}
+
+async fn tables(
+    scene: &Scene,
+    tables: &[(&'static str, &'static str)],
+    found: &mut Vec<Violation>,
+) {
+    for (invariant, sql) in tables {
+        let rows: Vec<String> =
+            sqlx::query_scalar(*sql).fetch_all(scene.database.owner_pool()).await.unwrap();
+        found.extend(rows.into_iter().map(|what| Violation { invariant, what }));
+    }
 }
 
 /// The state of each operation, and whether an incident about it is open.

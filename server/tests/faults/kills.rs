@@ -6,11 +6,8 @@ use std::time::Duration;
 use rand::RngExt as _;
 use sandbox::providers::Mode;
 
-use testkit::eventually;
-
 use crate::{
     console,
-    consumer::Consumer,
     effects::PAST_LEASE,
     invariants::invariants,
     report::{Tally, reached, say},
@@ -102,13 +99,12 @@ pub async fn kill_at(point: Point, asked: u64) -> Tally {
     let asked = asked.div_ceil(point.one_in);
     let label = point.label();
     let scene = Scene::open(&label, point.area != Area::Action).await;
-    let consumer = Consumer::start(&scene.folder).await;
     match point.area {
         Area::Action => console::kill(&scene, point, asked).await,
         Area::Call | Area::Reconciler => kill_workers(&scene, point, asked, &[]).await,
         Area::Workflow => workflows::kill(&scene, point, asked).await,
         Area::Undo => undoing::kill(&scene, point, asked).await,
-        Area::Outbox => kill_workers(&scene, point, asked, &consumer.settings()).await,
+        Area::Outbox => kill_workers(&scene, point, asked, &scene.consumer.settings()).await,
     }
     let (reached, kills) = reached(&scene.report(&label), point.name);
     scene.quiet().await;
@@ -117,9 +113,7 @@ pub async fn kill_at(point: Point, asked: u64) -> Tally {
         workflows::judge(&scene, &mut found).await;
     }
     if point.area == Area::Outbox {
-        tell_all(&scene, &consumer).await;
-        consumer.judge(&scene, &mut found).await;
-        say(&format!("{}: events that came again {}", point.name, consumer.repeats().await));
+        say(&format!("{label}: events that came again {}", scene.consumer.repeats().await));
     }
     let tally = Tally::of(kills, scene.all_asked().len(), found);
     tally.tell(&label, &format!("reached {reached}, "));
@@ -142,18 +136,6 @@ impl Point {
         let nth = rng.random_range(1..=self.most);
         (nth, format!("{}:nth={nth}", self.name))
     }
-}
-
-/// A publisher that nobody kills, until all is told.
-async fn tell_all(scene: &Scene, consumer: &Consumer) {
-    let settings = consumer.settings();
-    let settings: Vec<_> = settings.iter().map(|(name, value)| (*name, value.as_str())).collect();
-    let _publisher = scene.worker(&settings);
-    eventually("all is told", LIMIT, async || {
-        scene.database.advance_clock(PAST_LEASE).await;
-        scene.count("select count(*) from outbox where status <> 'published'").await == 0
-    })
-    .await;
 }
 
 async fn kill_workers(scene: &Scene, point: Point, asked: u64, more: &[(&str, String)]) {

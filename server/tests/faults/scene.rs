@@ -26,6 +26,7 @@ use testkit::{TestDatabase, eventually};
 use tokio::sync::Mutex;
 
 use crate::{
+    consumer::Consumer,
     effects::{Effect, PAST_LEASE},
     processes::Process,
     workflows,
@@ -54,6 +55,8 @@ pub struct Scene {
     pub operator_token: String,
     pub providers: ProviderControl,
     pub endpoints: String,
+    /// Of its events, wherever they come from.
+    pub consumer: Consumer,
     pub asked: StdMutex<Vec<Asked>>,
     pub folder: PathBuf,
     hands: Mutex<Worker>,
@@ -160,6 +163,7 @@ impl Scene {
             operator,
             operator_token,
             endpoints,
+            consumer: Consumer::start(&folder).await,
             asked: StdMutex::default(),
             folder,
             next: AtomicU32::new(0),
