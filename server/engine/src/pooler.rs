@@ -13,8 +13,9 @@ use sqlx::{
 
 use crate::error::EngineError;
 
-/// PostgreSQL itself knows every parameter that is sent here; with this code poolers refuse them.
-const PROTOCOL_VIOLATION: &str = "08P01";
+/// PostgreSQL itself knows every parameter that is sent here. A pooler's other faults have the same
+/// code, so its words tell.
+const REFUSED: (&str, &str) = ("08P01", "unsupported startup parameter");
 
 const REFUSES: &str = "refuses the settings of a session";
 const DROPS: &str = "drops the settings of a session, its role among them";
@@ -60,9 +61,9 @@ pub(crate) async fn expect_role(
 
 async fn open(options: &PgConnectOptions) -> Result<PgConnection, EngineError> {
     PgConnection::connect_with(options).await.map_err(|error| {
-        let refused = error
-            .as_database_error()
-            .is_some_and(|error| error.code().as_deref() == Some(PROTOCOL_VIOLATION));
+        let refused = error.as_database_error().is_some_and(|error| {
+            error.code().as_deref() == Some(REFUSED.0) && error.message().starts_with(REFUSED.1)
+        });
         if refused { EngineError::Pooled(REFUSES) } else { error.into() }
     })
 }

@@ -1,6 +1,7 @@
 //! The short form, as tests, and the long one, which `make faults` asks for.
 
 use std::{
+    collections::BTreeSet,
     panic::{AssertUnwindSafe, catch_unwind},
     sync::{Arc, Mutex},
 };
@@ -107,6 +108,13 @@ async fn without_its_broker_all_goes_on_and_all_is_told_once_it_is_back() {
 #[tokio::test(flavor = "multi_thread")]
 async fn workers_with_wrong_clocks_change_nothing() {
     wrong_clocks(24).await;
+}
+
+#[test]
+fn every_one_of_the_23_points_is_killed_at_as_often_as_asked() {
+    let named: BTreeSet<_> =
+        POINTS.iter().filter(|point| point.asked(20) == 20).map(|point| point.name).collect();
+    assert_eq!(named.len(), 23, "{named:?}");
 }
 
 #[test]

@@ -96,7 +96,7 @@ pub const POINTS: &[Point] = &[
 /// # Panics
 /// Where the point was reached fewer times, or an invariant does not hold.
 pub async fn kill_at(point: Point, asked: u64) -> Tally {
-    let asked = asked.div_ceil(point.one_in);
+    let asked = point.asked(asked);
     let label = point.label();
     let scene = Scene::open(&label, point.area != Area::Action).await;
     match point.area {
@@ -129,6 +129,11 @@ impl Point {
         } else {
             self.name.into()
         }
+    }
+
+    /// How many of a form's kills are its.
+    pub fn asked(self, of_each: u64) -> u64 {
+        of_each.div_ceil(self.one_in)
     }
 
     /// The order for one life, and what it needs to be carried out.

@@ -76,8 +76,8 @@ async fn until_undone(scene: &Scene) {
 /// nothing.
 async fn trouble(scene: &Scene, point: Point, rng: &mut StdRng) {
     match point.name {
-        // The call must be under way for the point to be within it.
-        "P2" => scene.mode(Mode::Slow { ms: 40 }).await,
+        // The call must be under way for the point to be within it, whichever moment that is.
+        "P2" => scene.mode(Mode::Slow { ms: 80 }).await,
         // The first undos are in doubt before the reconciler that dies is started.
         "K1" | "K2" => {
             scene.mode(Mode::ApplyDrop).await;

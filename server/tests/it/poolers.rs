@@ -10,7 +10,7 @@ use std::{
     time::Duration,
 };
 
-use testkit::{TestDatabase, eventually};
+use testkit::{Proxy, TestDatabase, eventually};
 use url::Url;
 
 use crate::{
@@ -27,6 +27,7 @@ struct Pooler {
     process: Child,
     folder: PathBuf,
     url: String,
+    _proxy: Proxy,
 }
 
 impl Drop for Pooler {
@@ -49,7 +50,9 @@ fn program() -> Option<PathBuf> {
 impl Pooler {
     /// Before the server of a database, in a mode, passing over some settings of sessions.
     async fn start(program: &PathBuf, database: &str, mode: &str, ignores: &str) -> Self {
-        let to = Url::parse(database).unwrap();
+        // A proxy of this process between: the server may be reached by a socket of another user's.
+        let (proxy, to) = Proxy::before_database(database).await;
+        let to = Url::parse(&to).unwrap();
         let port = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
         let folder = std::env::temp_dir()
             .join(format!("onceover-pooler-{}", hex::encode(rand::random::<[u8; 6]>())));
@@ -82,7 +85,7 @@ impl Pooler {
         let mut url = to;
         url.set_host(Some("127.0.0.1")).unwrap();
         url.set_port(Some(port)).unwrap();
-        let pooler = Self { process, folder, url: url.into() };
+        let pooler = Self { process, folder, url: url.into(), _proxy: proxy };
         eventually("the pooler listens", Duration::from_secs(20), async || {
             TcpStream::connect(("127.0.0.1", port)).is_ok()
         })
@@ -121,6 +124,7 @@ async fn every_command_refuses_a_pooler_before_the_database() {
             })
             .await
             .unwrap();
+            println!("{command}, {mode}, passing over {ignores:?}");
             refuses(&output, words);
             refuses(&output, "Connect to PostgreSQL itself");
         }
