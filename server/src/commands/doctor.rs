@@ -165,7 +165,14 @@ fn waiting(view: &BackgroundView, unreached: &[UnreachedKind]) -> String {
     text
 }
 
-async fn database(url: &str) -> Result<Vec<String>, sqlx::Error> {
+async fn database(url: &str) -> Result<Vec<String>, EngineError> {
+    // What stands before the database comes first: behind a pooler nothing else can be believed.
+    if let Err(error) = Engine::check_direct(url).await {
+        return match error {
+            EngineError::Pooled(_) => Ok(vec![error.to_string()]),
+            error => Err(error),
+        };
+    }
     let mut connection = PgConnection::connect(url).await?;
     let row = sqlx::query(
         "select current_setting('server_version_num')::int as version,
