@@ -12,6 +12,8 @@ mod inbox;
 mod members;
 mod openapi;
 mod operations;
+mod query;
+mod records;
 mod webhooks;
 mod workflows;
 
@@ -55,6 +57,14 @@ fn table() -> Vec<(String, &'static str, MethodRouter<AppState>)> {
         (step("resume"), "POST", post(workflows::resume_step)),
         (step("checkpoint"), "POST", post(workflows::checkpoint)),
         (step("artifacts/{name}"), "GET", get(workflows::artifact)),
+        ("/outbox".to_owned(), "GET", get(records::events)),
+        ("/outbox/{id}".to_owned(), "GET", get(records::event)),
+        ("/conflicts".to_owned(), "GET", get(records::conflicts)),
+        ("/conflicts/{id}".to_owned(), "GET", get(records::conflict)),
+        ("/leases".to_owned(), "GET", get(records::leases)),
+        ("/incidents".to_owned(), "GET", get(records::incidents)),
+        ("/incidents/{id}".to_owned(), "GET", get(records::incident)),
+        ("/audit".to_owned(), "GET", get(records::audit)),
         ("/approvals".to_owned(), "GET", get(approvals::list)),
         ("/approvals/{id}".to_owned(), "GET", get(approvals::show)),
     ];

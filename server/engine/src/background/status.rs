@@ -7,13 +7,15 @@ use crate::{
     Engine, StaffCaller,
     error::EngineError,
     report::Report,
-    store::{kind, lease, task_status, worker},
+    store::{kind, lease, outcome, task_status, worker},
 };
 
 pub use crate::store::task_status::TaskStatus;
 
 /// Rows that one run forgets.
 const BATCH: i64 = 500;
+/// Outcomes that one run counts.
+const MAX_FOLDED: i64 = 5_000;
 
 /// A beat of this process.
 #[derive(Clone, Copy, Debug)]
@@ -61,6 +63,15 @@ impl Engine {
         }
         let mut db = self.pools.engine().acquire().await?;
         task_status::put(&mut db, &self.settings.worker_name, statuses).await
+    }
+
+    /// Folds what operations became into the counts per hour that the first page shows.
+    ///
+    /// # Errors
+    /// The database's.
+    pub async fn fold_outcomes(&self) -> Result<Report, EngineError> {
+        let mut db = self.pools.engine().acquire().await?;
+        Ok(Report { handled: outcome::fold(&mut db, MAX_FOLDED).await? })
     }
 
     /// Forgets what processes left that were not seen for a day.

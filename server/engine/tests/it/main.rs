@@ -8,6 +8,7 @@
 
 mod actions;
 mod approvals;
+mod attention;
 mod compensation;
 mod evidence;
 mod expiry;
@@ -25,6 +26,7 @@ mod plans;
 mod provider;
 mod races;
 mod reconcile;
+mod records;
 mod reserve;
 mod sweepers;
 mod tenants;
