@@ -23,6 +23,7 @@ mod model;
 mod moves;
 mod outbox;
 mod plans;
+mod plans_console;
 mod provider;
 mod races;
 mod reconcile;
