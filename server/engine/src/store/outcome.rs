@@ -1,7 +1,7 @@
 //! How operations end: counted on write, one row per outcome that is folded into counts per hour, and
 //! how long outcomes have been unknown. Nothing here counts a big table.
 
-use chrono::{DateTime, Utc};
+use chrono::{DateTime, TimeDelta, Utc};
 use domain::{
     ids::TenantId,
     view::{AgeBucket, OutcomeHour},
@@ -75,34 +75,37 @@ pub async fn ageing(
     bounds_ms: &[i64],
     max: i64,
 ) -> Result<Vec<AgeBucket>, EngineError> {
+    // The instants are computed here: an expression over another table's column is no bound for an
+    // index under row-level security, only a filter.
+    let ago = |ms: &i64| TimeDelta::try_milliseconds(*ms).and_then(|ms| now.checked_sub_signed(ms));
+    let younger: Vec<DateTime<Utc>> = bounds_ms.iter().filter_map(ago).collect();
+    let mut older: Vec<DateTime<Utc>> = younger.iter().skip(1).copied().collect();
+    older.push(DateTime::UNIX_EPOCH);
     let rows = sqlx::query!(
-        r#"with ages as (
-             select from_ms, lead(from_ms) over (order by from_ms) as to_ms from unnest($3::bigint[]) as b(from_ms))
-           select a.from_ms as "from_ms!", a.to_ms, every.n as "every!", people.n as "people!"
-           from ages a
+        r#"select every.n as "every!", people.n as "people!"
+           from unnest($2::timestamptz[], $3::timestamptz[]) with ordinality as a(younger, older, place)
            cross join lateral (select count(*) as n from (select from operations o
              where o.tenant_id = $1 and o.status = 'unknown'
-               and o.unknown_since <= $2::timestamptz - a.from_ms * interval '1 ms'
-               and o.unknown_since > coalesce($2::timestamptz - a.to_ms * interval '1 ms', '-infinity')
-             limit $4) found) every
+               and o.unknown_since <= a.younger and o.unknown_since > a.older limit $4) found) every
            cross join lateral (select count(*) as n from (select from operations o
              where o.tenant_id = $1 and o.needs_manual
-               and o.unknown_since <= $2::timestamptz - a.from_ms * interval '1 ms'
-               and o.unknown_since > coalesce($2::timestamptz - a.to_ms * interval '1 ms', '-infinity')
-             limit $4) found) people
-           order by a.from_ms"#,
+               and o.unknown_since <= a.younger and o.unknown_since > a.older limit $4) found) people
+           order by a.place"#,
         tenant.uuid(),
-        now,
-        bounds_ms,
+        &younger,
+        &older,
         max + 1,
     )
     .fetch_all(db)
     .await?;
+    let ages =
+        bounds_ms.iter().copied().zip(bounds_ms.iter().copied().skip(1).map(Some).chain([None]));
     Ok(rows
         .into_iter()
-        .map(|row| AgeBucket {
-            from_ms: row.from_ms,
-            to_ms: row.to_ms,
+        .zip(ages)
+        .map(|(row, (from_ms, to_ms))| AgeBucket {
+            from_ms,
+            to_ms,
             machines: (row.every - row.people).clamp(0, max),
             people: row.people.min(max),
             more: row.every > max || row.people > max,
