@@ -102,6 +102,12 @@ const TASKS: &[Task] = &[
         backlog: Some(|engine| Box::pin(async move { engine.backlog(Queue::Inbox).await })),
     },
     Task {
+        name: "count outcomes",
+        every: Duration::from_secs(1),
+        batch: |engine| Box::pin(async move { engine.fold_outcomes().await }),
+        backlog: None,
+    },
+    Task {
         name: "expire requests for approval",
         every: Duration::from_secs(10),
         batch: |engine| Box::pin(async move { engine.expire_approvals().await }),

@@ -5,10 +5,13 @@
 //! costs no attempt (X4), and what a destination refuses blocks its own aggregate alone (X6). So does
 //! an event that ends whoever publishes it (X7b).
 
+use serde::{Deserialize, Serialize};
+
 use crate::machine::{Machine, Rule};
 
 /// Where an event stands.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum EventStatus {
     /// Written with the change that it tells of; waits for its turn. Left by a claim.
     Pending,
@@ -21,6 +24,28 @@ pub enum EventStatus {
     Dead,
     /// A person let the aggregate go on without it. Final; purged as published ones are.
     Skipped,
+}
+
+impl EventStatus {
+    /// The words that people read.
+    #[must_use]
+    pub const fn label(self) -> &'static str {
+        match self {
+            Self::Pending => "pending",
+            Self::Publishing => "publishing",
+            Self::Published => "published",
+            Self::Dead => "dead",
+            Self::Skipped => "skipped",
+        }
+    }
+}
+
+impl std::str::FromStr for EventStatus {
+    type Err = crate::operation::UnknownWord;
+
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        <Self as Machine>::parse(text)
+    }
 }
 
 /// How often a destination may refuse an event before a person has to look (X6).
@@ -53,13 +78,7 @@ impl Machine for EventStatus {
     ];
 
     fn as_str(self) -> &'static str {
-        match self {
-            Self::Pending => "pending",
-            Self::Publishing => "publishing",
-            Self::Published => "published",
-            Self::Dead => "dead",
-            Self::Skipped => "skipped",
-        }
+        self.label()
     }
 }
 

@@ -23,5 +23,6 @@ mod v1_answers;
 mod v1_console;
 mod v1_edges;
 mod v1_inbox;
+mod v1_records;
 mod v1_undo;
 mod v1_workflows;

@@ -7,7 +7,7 @@ use crate::{
     Engine, StaffCaller,
     error::EngineError,
     report::Report,
-    store::{breaker, kind, lease, task_status, worker},
+    store::{breaker, kind, lease, outcome, task_status, worker},
 };
 
 pub use crate::store::{kind::UnreachedKind, task_status::TaskStatus};
@@ -16,6 +16,8 @@ pub use crate::store::{kind::UnreachedKind, task_status::TaskStatus};
 const BATCH: i64 = 500;
 /// How long a breaker's probe may be due; with events that wait it is taken within a minute or two.
 const IDLE_BREAKER_MS: i64 = 600_000;
+/// Outcomes that one run counts.
+const MAX_FOLDED: i64 = 5_000;
 
 /// A beat of this process.
 #[derive(Clone, Copy, Debug)]
@@ -63,6 +65,15 @@ impl Engine {
         }
         let mut db = self.pools.engine().acquire().await?;
         task_status::put(&mut db, &self.settings.worker_name, statuses).await
+    }
+
+    /// Folds what operations became into the counts per hour that the first page shows.
+    ///
+    /// # Errors
+    /// The database's.
+    pub async fn fold_outcomes(&self) -> Result<Report, EngineError> {
+        let mut db = self.pools.engine().acquire().await?;
+        Ok(Report { handled: outcome::fold(&mut db, MAX_FOLDED).await? })
     }
 
     /// Forgets what processes left that were not seen for a day, and breakers that nobody asks.

@@ -17,6 +17,7 @@ mod webhook;
 pub use crate::hints::CHANNEL;
 pub use address::is_public;
 pub use envelope::Envelope;
+pub(crate) use envelope::Facts;
 pub use publish::{PublishResult, Publisher};
 pub use relay::Relay;
 pub use staff::{EventState, requeue_in, skip_in};

@@ -8,6 +8,7 @@
 
 mod actions;
 mod approvals;
+mod attention;
 mod compensation;
 mod evidence;
 mod expiry;
@@ -23,9 +24,11 @@ mod moves;
 mod outbox;
 mod plans;
 mod plans_machines;
+mod plans_console;
 mod provider;
 mod races;
 mod reconcile;
+mod records;
 mod reserve;
 mod sweepers;
 mod tenants;
