@@ -1,8 +1,8 @@
-//! What a server function may answer besides its value: a refusal from the closed list, or silence.
+//! Why a page or a form gave no value: a refusal from the closed list.
 //!
-//! Leptos reads an error back from the page's own address (`__err`), so anybody can craft one.
-//! Nothing here holds free text: a crafted error can only show one of our own sentences, and no
-//! internal text can leave the server through it (T41).
+//! A refused form is read back from the page's own address, so anybody can craft one. Nothing here
+//! holds free text: a crafted refusal can only show one of our own sentences, and no internal text can
+//! leave the server through it (T41).
 
 use std::str::FromStr;
 
@@ -20,57 +20,42 @@ use leptos::{
 };
 use serde::{Deserialize, Serialize};
 
-/// Why a server function gave no value.
+/// Why a page or a form gave no value: the server refused.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum ConsoleError {
-    /// The server refused; the same shape as [`crate::api::actions::ActionReply::Refused`], so
-    /// that a refused action can carry the refusal's own HTTP status.
-    Refused(RefusalView),
-    /// No answer that can be read arrived at the browser.
-    Unreachable,
-}
+pub struct ConsoleError(
+    /// The refusal.
+    pub RefusalView,
+);
 
 impl ConsoleError {
     /// A refusal that needs no more than its code.
     #[must_use]
     pub const fn code_only(code: Code) -> Self {
-        Self::Refused(RefusalView::new(code))
+        Self(RefusalView::new(code))
     }
 
-    /// The stable code; silence counts as unavailable.
+    /// The stable code.
     #[must_use]
     pub const fn code(&self) -> Code {
-        match self {
-            Self::Refused(refusal) => refusal.code,
-            Self::Unreachable => Code::Unavailable,
-        }
+        self.0.code
     }
 
     /// What happened, in a sentence.
     #[must_use]
     pub const fn title(&self) -> &'static str {
-        match self {
-            Self::Refused(refusal) => refusal.code.title(),
-            Self::Unreachable => "The console did not answer.",
-        }
+        self.code().title()
     }
 
     /// What did not happen, and what is safe now.
     #[must_use]
     pub const fn advice(&self) -> &'static str {
-        match self {
-            Self::Refused(refusal) => refusal.code.advice(),
-            Self::Unreachable => {
-                "It is not known here whether the request arrived. Repeating it is safe: it carries the same key."
-            }
-        }
+        self.code().advice()
     }
 }
 
 impl From<Refusal> for ConsoleError {
     fn from(refusal: Refusal) -> Self {
-        Self::Refused(RefusalView::from(refusal))
+        Self(RefusalView::from(refusal))
     }
 }
 
@@ -78,23 +63,14 @@ impl FromServerFnError for ConsoleError {
     type Encoder = JsonEncoding;
 
     fn from_server_fn_error(error: ServerFnErrorErr) -> Self {
-        match error {
-            ServerFnErrorErr::Args(_) | ServerFnErrorErr::MissingArg(_) => {
-                Self::code_only(Code::RequestInvalid)
-            }
-            ServerFnErrorErr::Request(_)
-            | ServerFnErrorErr::Deserialization(_)
-            | ServerFnErrorErr::Response(_) => Self::Unreachable,
-            ServerFnErrorErr::Registration(_)
-            | ServerFnErrorErr::UnsupportedRequestMethod(_)
-            | ServerFnErrorErr::ServerError(_)
-            | ServerFnErrorErr::MiddlewareError(_)
-            | ServerFnErrorErr::Serialization(_) => Self::code_only(Code::Internal),
-        }
+        Self::code_only(match error {
+            ServerFnErrorErr::Args(_) | ServerFnErrorErr::MissingArg(_) => Code::RequestInvalid,
+            _ => Code::Internal,
+        })
     }
 }
 
-/// A refusal as the browser gets it: codes, ids, numbers and instants, no sentence.
+/// A refusal as a page may know it: codes, ids, numbers and instants, no sentence.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct RefusalView {
     /// Which.
@@ -233,14 +209,6 @@ impl FromStr for Field {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn a_crafted_error_can_only_pick_from_the_closed_list() {
-        let crafted = br#"{"refused":{"code":"<script>alert(1)</script>"}}"#;
-        assert_eq!(ConsoleError::de(crafted.to_vec().into()), ConsoleError::Unreachable);
-        let known = ConsoleError::Refused(RefusalView::field(Field::Reason));
-        assert_eq!(ConsoleError::de(known.ser()), known);
-    }
 
     #[test]
     fn internal_text_never_travels() {

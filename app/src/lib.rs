@@ -1,7 +1,8 @@
-//! The console: pages, components, and the server functions that feed them.
+//! The console: pages, components, the server functions behind its forms, and its islands.
 //!
-//! Compiled twice: with `ssr` into the server, with `hydrate` into the browser. What both render
-//! first must be the same, so nothing here reads a clock, chance or a locale.
+//! Pages are the server's alone: they are rendered whole, and every form is a plain one. The browser
+//! gets `islands`, the few pieces that answer before the server does; compiled with `ssr` this crate
+//! is all of it, with `hydrate` the islands and nothing else (docs/islands.md).
 
 #![recursion_limit = "256"]
 
@@ -12,16 +13,26 @@ compile_error!(
      add `--cfg erase_components` to it"
 );
 
+#[cfg(feature = "ssr")]
 pub mod api;
+#[cfg(feature = "ssr")]
 mod app;
+#[cfg(feature = "ssr")]
 pub mod components;
+mod difference;
+#[cfg(feature = "ssr")]
 pub mod error;
+pub mod islands;
+#[cfg(feature = "ssr")]
 pub mod location;
+#[cfg(feature = "ssr")]
 pub mod pages;
 #[cfg(feature = "ssr")]
 mod shell;
+#[cfg(feature = "ssr")]
 pub mod text;
 
+#[cfg(feature = "ssr")]
 pub use app::App;
 #[cfg(feature = "ssr")]
 pub use shell::shell;

@@ -1,7 +1,7 @@
 //! The one place that reads and writes the console's query strings.
 //!
 //! Guards against keys that break on their way through a URL: the router decodes values twice, so
-//! everything here reads the RAW query, with the same code on the server and in the browser.
+//! everything here reads the RAW query.
 
 use chrono::{DateTime, NaiveDate, NaiveTime, SecondsFormat, Utc};
 use domain::{

@@ -1,6 +1,6 @@
 //! Pure formatting: instants in UTC, ages, spans, counts, keys cut in the middle, links from data.
 //!
-//! No clock and no locale, so that server and browser write the same characters.
+//! No clock and no locale, so that every reader gets the same characters.
 
 use chrono::{DateTime, Datelike, SecondsFormat, Timelike, Utc};
 

@@ -51,9 +51,6 @@ test('an unknown payment is found, read, confirmed once, and its receipt is the 
 })
 
 test.describe('refusals', () => {
-  // A refusal answers with its own status, which Chromium reports.
-  test.use({ tolerated: [/status of (409|422)/] })
-
   test('a second person who decides otherwise is told, and nothing changes @no-js', async ({ page, request }, info) => {
     const payment = await unknownPayment(request, `other-${info.project.name}`)
     await signIn(page, 'operator@acme.test', `/operations/${payment.id}/confirm`)
@@ -73,7 +70,10 @@ test.describe('refusals', () => {
     await page.locator('input[name=external_reference]').fill('ch_another')
     await page.locator('input[name=reason]').fill('I believe it was another charge.')
     await page.getByRole('button', { name: /^Confirm/ }).click()
-    await expect(page.locator('[data-code=decided_otherwise]')).toBeVisible()
+    await expect(page.locator('[data-code=decided_otherwise]')).toBeFocused()
+    await expect(page.getByText('Read its receipt')).toBeVisible()
+    await expect(page.locator('input[name=reason]')).toHaveValue('I believe it was another charge.')
+    await expect(page.locator('input[name=outcome]:checked')).toHaveCount(0)
     expect((await operation(request, payment.id)).external_reference).toBe(effect.id)
   })
 
@@ -83,11 +83,68 @@ test.describe('refusals', () => {
     await alive(page)
     await page.locator('input[name=reason]').fill('Seen with + & % and é 😀')
     await page.getByRole('button', { name: /^Confirm/ }).click()
-    await expect(page.locator('[data-code=unprocessable]')).toBeVisible()
+    await expect(page.locator('[data-code=unprocessable]')).toBeFocused()
     await expect(page.locator('input[name=reason]')).toHaveValue('Seen with + & % and é 😀')
     await expect(page.locator('input[name=outcome]:checked')).toHaveCount(0)
     expect((await operation(request, payment.id)).version).toBe(payment.version)
   })
+
+  test('a form of an older page is told what changed, and carries the new version @no-js', async ({
+    page,
+    request,
+  }, info) => {
+    const payment = await unknownPayment(request, `stale-${info.project.name}`)
+    await signIn(page, 'operator@acme.test', `/operations/${payment.id}/confirm`)
+    await alive(page)
+    const asked = await request.post(`/api/v1/operations/${payment.id}/actions/reconcile`, {
+      headers: { authorization: `Bearer ${demo.staff_tokens['approver@acme.test']}` },
+      data: { version: payment.version, reason: 'They say it is found now.' },
+    })
+    expect(asked.status()).toBe(200)
+    await page.locator('input[name=outcome][value=happened]').check()
+    await page.locator('input[name=external_reference]').fill('ch_seen')
+    await page.locator('input[name=reason]').fill('Seen before it was asked again.')
+    await page.locator('[name=evidence]').fill('https://payments.example/list')
+    await page.getByRole('button', { name: /^Confirm/ }).click()
+    const refused = page.locator('[data-code=stale]')
+    await expect(refused).toBeFocused()
+    await expect(refused.getByText(`Your page showed version ${payment.version}`)).toBeVisible()
+    await expect(refused.locator('li').first()).toBeVisible()
+    await expect(page.locator('input[name=external_reference]')).toHaveValue('ch_seen')
+    await expect(page.locator('input[name=reason]')).toHaveValue('Seen before it was asked again.')
+    await expect(page.locator('input[name=evidence_kept]')).toHaveValue('https://payments.example/list')
+    const shown = Number(await page.locator('main input[name=version]').inputValue())
+    expect(shown).toBeGreaterThan(payment.version)
+  })
+
+  test('a refused note is explained where it is read first, and comes back @no-js', async ({ page, request }, info) => {
+    const payment = await unknownPayment(request, `note-${info.project.name}`)
+    await signIn(page, 'operator@acme.test', `/operations/${payment.id}`)
+    await alive(page)
+    await page.getByRole('button', { name: 'Add the note' }).click()
+    await expect(page.locator('#refused')).toBeFocused()
+    await expect(page.locator('#refused [data-code=unprocessable]')).toBeVisible()
+    await page.locator('textarea[name=text]').fill('I rang them.')
+    await page.getByRole('button', { name: 'Add the note' }).click()
+    await expect(page.getByText('I rang them.')).toBeVisible()
+    await expect(page.locator('textarea[name=text]')).toHaveValue('')
+    await expect(page).toHaveURL(new RegExp(`/operations/${payment.id}#notes$`))
+  })
+})
+
+test('what is missing of the evidence is said until it is written @no-js', async ({ page, request }, info) => {
+  const payment = await unknownPayment(request, `evidence-${info.project.name}`)
+  await signIn(page, 'operator@acme.test', `/operations/${payment.id}/confirm`)
+  const missing = page.locator('[data-missing=evidence]')
+  await expect(missing).toBeVisible()
+  await page.locator('textarea[name=evidence]').fill('Ticket 7')
+  await expect(missing).toBeHidden()
+  await page.getByRole('button', { name: /^Confirm/ }).click()
+  await expect(page.locator('[data-code=unprocessable]')).toBeFocused()
+  const unticked = page.locator('[data-unticked=evidence]')
+  await expect(unticked).toBeHidden()
+  await page.locator('input[name=evidence_kept]').uncheck()
+  await expect(unticked).toBeVisible()
 })
 
 test('a viewer sees what may not be done and which right is missing @no-js', async ({ page, request }, info) => {

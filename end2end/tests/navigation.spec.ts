@@ -1,4 +1,4 @@
-// The address is the state: awkward searches survive hydration, Back and a pasted link.
+// The address is the state: awkward searches survive scripts, Back and a pasted link.
 import { demo } from './demo'
 import { alive, expect, signIn, test } from './fixtures'
 
@@ -45,6 +45,7 @@ test('after signing out, Back shows the sign-in page', async ({ page }) => {
 test('the confirm journey works by keyboard alone', async ({ page }) => {
   await signIn(page, 'operator@acme.test')
   await alive(page)
+  await expect(page.locator('.search-key'), 'the key is offered once it works').toBeVisible()
   await page.keyboard.press('/')
   await page.keyboard.type('INV-2026-0042')
   await page.keyboard.press('Enter')

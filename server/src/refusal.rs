@@ -131,8 +131,6 @@ impl IntoResponse for Refused {
 pub enum Reader {
     /// A program.
     Program,
-    /// The console's own WASM, which reads its server functions' error type.
-    Console,
     /// A person with a browser.
     Person,
 }
@@ -145,8 +143,6 @@ impl Reader {
         let accept = accept.unwrap_or_default();
         if path.starts_with("/api/") {
             Self::Program
-        } else if path.starts_with("/act/") && accept == "application/json" {
-            Self::Console
         } else if accept.contains("text/html") {
             Self::Person
         } else {
@@ -169,7 +165,6 @@ pub fn render(
     };
     let (kind, text) = match reader {
         Reader::Program => ("application/problem+json", problem(&refused, request_id).to_string()),
-        Reader::Console => ("application/json", console_error(&refused.refusal).to_string()),
         Reader::Person => ("text/html; charset=utf-8", page(&refused.refusal, request_id, nonce)),
     };
     head.headers.remove(header::CONTENT_LENGTH);
@@ -214,11 +209,6 @@ fn problem(refused: &Particulars, request_id: &str) -> Value {
         }
     }
     Value::Object(members)
-}
-
-/// The shape of the application's `ConsoleError`.
-fn console_error(refusal: &Refusal) -> Value {
-    json!({ "refused": { "code": refusal.code } })
 }
 
 /// A page for what is refused before the console's own pages are reached.
@@ -269,15 +259,6 @@ mod tests {
         let page = page(&refused.0.refusal, "r", None);
         assert!(!page.contains("<script"));
         assert!(page.contains("data-code=\"request_invalid\""));
-    }
-
-    #[test]
-    fn the_consoles_wasm_reads_what_the_layers_refuse() {
-        use leptos::server_fn::error::FromServerFnError as _;
-        let refused = Refused::code(Code::CrossSite);
-        let body = console_error(&refused.0.refusal).to_string();
-        let error = app::error::ConsoleError::de(body.into());
-        assert_eq!(error.code(), Code::CrossSite);
     }
 
     #[test]

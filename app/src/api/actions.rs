@@ -1,44 +1,31 @@
 //! What people do to an operation. Every form posts the fields of its JSON call under the same
-//! names; all of them are texts here, so that a slip in one is refused beside it.
+//! names; all of them are texts here, so that a slip in one is refused beside it. All of them answer by
+//! leading to another page: the receipt, or the page that explains the refusal.
 
 #![allow(clippy::too_many_arguments, reason = "one argument per field of the form")]
 
-use domain::ids::{ApprovalId, OperationId};
-#[cfg(feature = "ssr")]
 use domain::{action::Verb, problem::Code};
-#[cfg(feature = "ssr")]
 use engine::EngineError;
 use leptos::prelude::*;
-use serde::{Deserialize, Serialize};
 
-use crate::error::{ConsoleError, RefusalView};
+use super::{
+    decision::{Posted, decide},
+    desk::beside,
+    refused::Kept,
+    written::written,
+};
+use crate::error::ConsoleError;
 
-/// What became of a decision. With WASM it is shown in place; a plain form is redirected.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum ActionReply {
-    /// It was carried out, now or before.
-    Done {
-        /// Its receipt.
-        receipt: OperationId,
-        /// Whether the same decision had been taken already.
-        replayed: bool,
-    },
-    /// It waits for a second person; nothing else was done.
-    Asked {
-        /// The request.
-        approval: ApprovalId,
-        /// Whether the same person had asked for the same before.
-        replayed: bool,
-    },
-    /// It was not.
-    Refused(RefusalView),
+/// Where the form of a verb is posted to.
+#[must_use]
+pub fn posted_to(verb: Verb) -> String {
+    format!("/act/operations/{verb}")
 }
 
 /// Says what became of an unknown outcome (O21 to O23).
 ///
 /// # Errors
-/// What stops it before the engine is reached; a refusal is a reply.
+/// What stops it before the engine is reached; a refusal leads back to the form.
 #[server(endpoint = "operations/confirm")]
 pub async fn confirm(
     #[server(default)] id: String,
@@ -51,12 +38,7 @@ pub async fn confirm(
     #[server(default)] evidence_kept: String,
     #[server(default)] evidence: String,
     #[server(default)] r#override: String,
-) -> Result<ActionReply, ConsoleError> {
-    use super::{
-        decision::{Posted, decide},
-        written::written,
-    };
-
+) -> Result<(), ConsoleError> {
     let posted = Posted {
         id,
         version,
@@ -75,61 +57,53 @@ pub async fn confirm(
 /// Takes a lease away from a worker that is gone (O12, O31).
 ///
 /// # Errors
-/// What stops it before the engine is reached; a refusal is a reply.
+/// What stops it before the engine is reached; a refusal leads back to the form.
 #[server(endpoint = "operations/release")]
 pub async fn release(
     #[server(default)] id: String,
     #[server(default)] version: String,
     #[server(default)] reason: String,
     #[server(default)] force: String,
-) -> Result<ActionReply, ConsoleError> {
-    use super::decision::{Posted, decide};
-
+) -> Result<(), ConsoleError> {
     decide(Verb::Release, Posted { id, version, reason, force, ..Posted::default() }).await
 }
 
 /// Has the provider asked again now (O32).
 ///
 /// # Errors
-/// What stops it before the engine is reached; a refusal is a reply.
+/// What stops it before the engine is reached; a refusal leads back to the form.
 #[server(endpoint = "operations/reconcile")]
 pub async fn reconcile(
     #[server(default)] id: String,
     #[server(default)] version: String,
     #[server(default)] reason: String,
-) -> Result<ActionReply, ConsoleError> {
-    use super::decision::{Posted, decide};
-
+) -> Result<(), ConsoleError> {
     decide(Verb::Reconcile, Posted { id, version, reason, ..Posted::default() }).await
 }
 
 /// Grants another attempt (O33).
 ///
 /// # Errors
-/// What stops it before the engine is reached; a refusal is a reply.
+/// What stops it before the engine is reached; a refusal leads back to the form.
 #[server(endpoint = "operations/retry")]
 pub async fn retry(
     #[server(default)] id: String,
     #[server(default)] version: String,
     #[server(default)] reason: String,
-) -> Result<ActionReply, ConsoleError> {
-    use super::decision::{Posted, decide};
-
+) -> Result<(), ConsoleError> {
     decide(Verb::Retry, Posted { id, version, reason, ..Posted::default() }).await
 }
 
 /// Stops what has not begun, gives up what would retry (O3, O14).
 ///
 /// # Errors
-/// What stops it before the engine is reached; a refusal is a reply.
+/// What stops it before the engine is reached; a refusal leads back to the form.
 #[server(endpoint = "operations/cancel")]
 pub async fn cancel(
     #[server(default)] id: String,
     #[server(default)] version: String,
     #[server(default)] reason: String,
-) -> Result<ActionReply, ConsoleError> {
-    use super::decision::{Posted, decide};
-
+) -> Result<(), ConsoleError> {
     decide(Verb::Cancel, Posted { id, version, reason, ..Posted::default() }).await
 }
 
@@ -137,7 +111,7 @@ pub async fn cancel(
 /// under the same key are another note, and both stay.
 ///
 /// # Errors
-/// The engine's refusal.
+/// What stops it before the engine is reached; a refusal leads back to the notes.
 #[server(endpoint = "operations/note")]
 pub async fn add_note(
     #[server(default)] id: String,
@@ -145,8 +119,6 @@ pub async fn add_note(
     #[server(default)] text_kept: String,
     #[server(default)] text: String,
 ) -> Result<(), ConsoleError> {
-    use super::{desk::beside, refused::Kept, written::written};
-
     let text = written(&text_kept, &text);
     let kept = Kept { text: text.clone(), form_key: form_key.clone(), ..Kept::default() };
     beside(&id, kept, async move |engine, by, id| engine.add_note(&by, id, &form_key, &text).await)
@@ -156,14 +128,12 @@ pub async fn add_note(
 /// Says who looks at it, so that two people do not ring the same provider.
 ///
 /// # Errors
-/// The engine's refusal.
+/// What stops it before the engine is reached; a refusal leads back to the notes.
 #[server(endpoint = "operations/take")]
 pub async fn take(
     #[server(default)] id: String,
     #[server(default)] taken: String,
 ) -> Result<(), ConsoleError> {
-    use super::{desk::beside, refused::Kept};
-
     beside(&id, Kept::default(), async move |engine, by, id| match taken.as_str() {
         "true" => engine.take(&by, id, true).await,
         "false" => engine.take(&by, id, false).await,

@@ -7,14 +7,12 @@ use domain::{
     action::{Outcome, Verb},
     ids::OperationId,
     money::parse_currency,
-    problem::Code,
 };
 use engine::{ActionRequest, Decided};
 
 use super::{
-    actions::ActionReply,
-    context::{caller, carry_out, engine, refuse},
-    redirect::{Target, go, plain_form},
+    context::{caller, carry_out, engine},
+    redirect::{Target, go},
     refused::{Kept, RefusedForm},
 };
 use crate::error::{ConsoleError, Field, RefusalView};
@@ -86,50 +84,38 @@ fn some(text: &str) -> Option<String> {
 
 /// Carries out an action and leads the person to its receipt, or to the page that explains the
 /// refusal.
-pub(super) async fn decide(verb: Verb, posted: Posted) -> Result<ActionReply, ConsoleError> {
+pub(super) async fn decide(verb: Verb, posted: Posted) -> Result<(), ConsoleError> {
     let Ok(target) = posted.id.trim().parse::<OperationId>() else {
-        if plain_form() {
-            go(&Target::missing());
-        }
-        return Err(refuse_unless_plain(ConsoleError::code_only(Code::NotFound)));
+        go(&Target::missing());
+        return Ok(());
     };
     let refusal = match submit(target, verb, &posted).await {
         Ok(Decided::Done(acted)) => {
-            let (receipt, replayed) = (acted.receipt.id, acted.replayed);
-            go(&Target::receipt(receipt, replayed));
-            return Ok(ActionReply::Done { receipt, replayed });
+            go(&Target::receipt(acted.receipt.id, acted.replayed));
+            return Ok(());
         }
-        Ok(Decided::Asked { approval, replayed }) => {
+        Ok(Decided::Asked { .. }) => {
             go(&Target::asked(target));
-            return Ok(ActionReply::Asked { approval: approval.id, replayed });
+            return Ok(());
         }
-        Err(ConsoleError::Refused(refusal)) => refusal,
-        Err(error @ ConsoleError::Unreachable) => return Err(refuse(error)),
+        Err(ConsoleError(refusal)) => refusal,
     };
     let refusal = RefusalView { shown: posted.version.trim().parse().ok(), ..refusal };
-    if plain_form() {
-        let refused = RefusedForm { refusal: refusal.clone(), kept: posted.kept() };
-        go(&Target::form(target, verb, &refused));
-    } else {
-        refuse(ConsoleError::Refused(refusal.clone()));
-    }
-    Ok(ActionReply::Refused(refusal))
+    go(&Target::form(target, verb, &RefusedForm { refusal, kept: posted.kept() }));
+    Ok(())
 }
 
 async fn submit(target: OperationId, verb: Verb, posted: &Posted) -> Result<Decided, ConsoleError> {
     let (engine, caller) = (engine()?, caller()?);
-    let request = posted.request(target, verb).map_err(ConsoleError::Refused)?;
+    let request = posted.request(target, verb).map_err(ConsoleError)?;
     let by = caller.clone();
     carry_out(&caller, async move { engine.act(&by, request).await }).await
 }
 
-/// The refusal's own status, where no redirect has taken its place.
-pub(super) fn refuse_unless_plain(error: ConsoleError) -> ConsoleError {
-    if plain_form() { error } else { refuse(error) }
-}
-
 #[cfg(test)]
 mod tests {
+    use domain::problem::Code;
+
     use super::*;
 
     fn posted() -> Posted {

@@ -4,11 +4,16 @@
 //! end: the page offers the switch, which is a POST of its own. Without a membership the answer is
 //! the one 404, the same as for an id that nobody has.
 
-use serde::{Deserialize, Serialize};
+use std::future::Future;
+
+use domain::{ids::OperationId, problem::Code};
+use engine::{Engine, EngineError, StaffCaller};
+
+use super::context::{explain, read, refuse};
+use crate::error::ConsoleError;
 
 /// A record, or where to find it.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Found<T> {
     /// It stands in the session's tenant.
     Here(T),
@@ -28,7 +33,7 @@ impl<T> Found<T> {
 }
 
 /// Another of the person's tenants.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Elsewhere {
     /// Its short name, which the switch posts.
     pub slug: String,
@@ -37,20 +42,15 @@ pub struct Elsewhere {
 }
 
 /// Reads a record; one that this tenant does not have is looked for in the person's others.
-#[cfg(feature = "ssr")]
 pub(super) async fn find<T, F>(
-    engine: &engine::Engine,
-    caller: &engine::StaffCaller,
-    id: domain::ids::OperationId,
+    engine: &Engine,
+    caller: &StaffCaller,
+    id: OperationId,
     command: F,
-) -> Result<Found<T>, crate::error::ConsoleError>
+) -> Result<Found<T>, ConsoleError>
 where
-    F: Future<Output = Result<T, engine::EngineError>>,
+    F: Future<Output = Result<T, EngineError>>,
 {
-    use domain::problem::Code;
-
-    use super::context::{explain, read, refuse};
-
     let error = match command.await {
         Ok(record) => return Ok(Found::Here(record)),
         Err(error) => error,

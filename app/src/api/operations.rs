@@ -1,19 +1,25 @@
 //! Reading operations: the list, one in full, and what its provider says now.
 
 use domain::{
+    access::Permission,
     ids::OperationId,
     listing::Page,
+    problem::Code,
     reconciliation::ProviderAnswer,
     view::{OperationDetail, OperationRow},
 };
-use leptos::prelude::*;
-use serde::{Deserialize, Serialize};
 
-use super::found::Found;
-use crate::error::ConsoleError;
+use super::{
+    context::{caller, carry_out, engine, read, refuse},
+    found::{Found, find},
+};
+use crate::{
+    error::{ConsoleError, RefusalView},
+    location::{FilterProblem, parse_operations},
+};
 
 /// An operation, and the key that the forms beside it carry.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct OperationPage {
     /// The operation.
     pub detail: OperationDetail,
@@ -27,22 +33,11 @@ pub struct OperationPage {
 ///
 /// # Errors
 /// `filter_invalid`, naming the part, for an address that no list gives out.
-#[server(endpoint = "operations/list")]
-pub async fn list_operations(
-    #[server(default)] query: String,
-) -> Result<Page<OperationRow>, ConsoleError> {
-    use domain::problem::Code;
-
-    use super::context::{caller, engine, read, refuse};
-    use crate::{
-        error::RefusalView,
-        location::{FilterProblem, parse_operations},
-    };
-
+pub async fn list_operations(query: &str) -> Result<Page<OperationRow>, ConsoleError> {
     let (engine, caller) = (engine()?, caller()?);
-    let filter = parse_operations(&query).map_err(|FilterProblem(field)| {
+    let filter = parse_operations(query).map_err(|FilterProblem(field)| {
         let refusal = RefusalView { field: Some(field), ..RefusalView::new(Code::FilterInvalid) };
-        refuse(ConsoleError::Refused(refusal))
+        refuse(ConsoleError(refusal))
     })?;
     read(&caller, engine.list_operations(&caller, &filter)).await
 }
@@ -51,10 +46,7 @@ pub async fn list_operations(
 ///
 /// # Errors
 /// The engine's refusal.
-#[server(endpoint = "operations/kinds")]
 pub async fn kind_names() -> Result<Vec<String>, ConsoleError> {
-    use super::context::{caller, engine, read};
-
     let (engine, caller) = (engine()?, caller()?);
     read(&caller, engine.kind_names(&caller)).await
 }
@@ -63,15 +55,7 @@ pub async fn kind_names() -> Result<Vec<String>, ConsoleError> {
 ///
 /// # Errors
 /// `not_found` for an unknown id and for one of a tenant that is not the person's alike.
-#[server(endpoint = "operations/show")]
 pub async fn operation(id: OperationId) -> Result<Found<OperationPage>, ConsoleError> {
-    use domain::access::Permission;
-
-    use super::{
-        context::{caller, engine},
-        found::find,
-    };
-
     let (engine, caller) = (engine()?, caller()?);
     find(&engine, &caller, id, async {
         let detail = engine.operation(&caller, id).await?;
@@ -84,16 +68,9 @@ pub async fn operation(id: OperationId) -> Result<Found<OperationPage>, ConsoleE
 /// What the provider answers to a lookup now. It decides nothing; a person reads it.
 ///
 /// # Errors
-/// The engine's refusal. Asked within a page's render, the page keeps its own status.
-#[server(endpoint = "operations/ask-provider")]
+/// The engine's refusal; the page that asks keeps its own status.
 pub async fn ask_provider(id: OperationId) -> Result<ProviderAnswer, ConsoleError> {
-    use super::{
-        context::{caller, carry_out, engine, refuse},
-        redirect::plain_form,
-    };
-
     let (engine, caller) = (engine()?, caller()?);
     let by = caller.clone();
-    let answer = carry_out(&caller, async move { engine.ask_provider(&by, id).await }).await;
-    answer.map_err(|error| if plain_form() { error } else { refuse(error) })
+    carry_out(&caller, async move { engine.ask_provider(&by, id).await }).await
 }

@@ -4,12 +4,8 @@
 //! the line break on which Leptos' own helper panics (T47).
 
 use domain::{action::Verb, ids::OperationId};
-use http::{
-    HeaderName, HeaderValue, StatusCode,
-    header::{ACCEPT, LOCATION},
-    request::Parts,
-};
-use leptos::{prelude::use_context, server_fn::redirect::REDIRECT_HEADER};
+use http::{HeaderValue, StatusCode, header::LOCATION};
+use leptos::prelude::use_context;
 use leptos_axum::ResponseOptions;
 
 use super::refused::RefusedForm;
@@ -34,10 +30,13 @@ impl Target {
         Self(format!("/operations/{id}/{verb}?{}", refused.to_query()))
     }
 
-    /// An operation's page at its notes.
+    /// An operation's page at its notes; after a refusal at the words that explain it, which take the
+    /// focus as the address's target.
     pub(super) fn notes(id: OperationId, refused: Option<&RefusedForm>) -> Self {
-        let query = refused.map(|refused| format!("?{}", refused.to_query())).unwrap_or_default();
-        Self(format!("/operations/{id}{query}#notes"))
+        match refused {
+            None => Self(format!("/operations/{id}#notes")),
+            Some(refused) => Self(format!("/operations/{id}?{}#refused", refused.to_query())),
+        }
     }
 
     /// The page of a record that does not exist.
@@ -46,15 +45,7 @@ impl Target {
     }
 }
 
-/// Whether the browser itself posts the form. Only our own WASM asks for JSON alone; everyone else
-/// gets a page.
-pub(super) fn plain_form() -> bool {
-    use_context::<Parts>().is_none_or(|parts| {
-        parts.headers.get(ACCEPT).is_none_or(|accept| accept.as_bytes() != b"application/json")
-    })
-}
-
-/// Sends the person to a page: a plain form by 303, WASM by a header that its router follows.
+/// Sends the person to a page: `303 See Other`, which the browser follows with a GET.
 pub(super) fn go(target: &Target) {
     let Some(response) = use_context::<ResponseOptions>() else { return };
     let Ok(location) = HeaderValue::from_str(&target.0) else {
@@ -62,12 +53,7 @@ pub(super) fn go(target: &Target) {
         return;
     };
     response.insert_header(LOCATION, location);
-    if plain_form() {
-        response.set_status(StatusCode::SEE_OTHER);
-    } else {
-        response
-            .insert_header(HeaderName::from_static(REDIRECT_HEADER), HeaderValue::from_static(""));
-    }
+    response.set_status(StatusCode::SEE_OTHER);
 }
 
 #[cfg(test)]

@@ -1,4 +1,4 @@
-//! A refused form in an address: what a browser without WASM carries back to the form's page.
+//! A refused form in an address: what a browser carries back to the form's page.
 //!
 //! Anybody can write such an address, so it holds a code of the closed list, ids, numbers and
 //! instants; the texts are what the person typed, bounded, and only ever become the values of their

@@ -1,74 +1,41 @@
 //! The form that ends an uncertainty. Nothing is preselected, for the choice is the decision.
 
-use domain::{action::Outcome, money::Money, view::OperationDetail};
-use leptos::{form::ActionForm, prelude::*};
+use domain::{
+    action::{Outcome, Verb},
+    money::Money,
+    view::OperationDetail,
+};
+use leptos::prelude::*;
 
 use super::{
-    compare::difference_words,
-    form_field::{AreaField, LineField, Written, described, is_wrong},
+    form_field::{AreaField, LineField, described, is_wrong},
     icon::{Icon, IconName},
 };
 use crate::{
-    api::{actions::Confirm, refused::Kept},
+    api::{actions::posted_to, refused::Kept},
     error::{Field, RefusalView},
+    islands::{AmountDifference, Submit},
     text,
 };
-
-/// The choice, the amount and whether there is evidence, as they are typed; made by the page, so that they outlive a refresh.
-#[derive(Debug, Clone, Copy)]
-pub struct Draft {
-    /// The chosen outcome.
-    pub chosen: RwSignal<Option<Outcome>>,
-    /// The amount, as typed.
-    pub amount: RwSignal<String>,
-    /// Its currency, as typed.
-    pub currency: RwSignal<String>,
-    /// Whether evidence is given.
-    pub evidence: Written,
-}
-
-impl Draft {
-    /// A draft that holds what was typed before a refusal, and no choice.
-    #[must_use]
-    pub fn new(kept: &Kept) -> Self {
-        Self {
-            chosen: RwSignal::new(None),
-            amount: RwSignal::new(kept.amount_minor.clone()),
-            currency: RwSignal::new(kept.currency.clone()),
-            evidence: Written::new(&kept.evidence),
-        }
-    }
-}
 
 /// The form.
 #[component]
 pub fn ConfirmForm<'a>(
-    /// Posts it.
-    action: ServerAction<Confirm>,
     /// The operation.
     detail: &'a OperationDetail,
     /// What was typed before a refusal.
     kept: Kept,
     /// Why it was refused, where it was.
     refusal: Option<&'a RefusalView>,
-    /// The choice as it is made.
-    draft: Draft,
     /// Whether the reader may send it.
     enabled: bool,
     /// What follows, for the line above the button.
     consequence: AnyView,
 ) -> impl IntoView {
-    let pending = action.pending();
-    let label = move || match (pending.get(), draft.chosen.get()) {
-        (true, _) => "Asking the provider, then deciding",
-        (false, None) => "Confirm the chosen outcome",
-        (false, Some(Outcome::Happened)) => "Confirm: it happened",
-        (false, Some(Outcome::NotHappenedRetry)) => "Confirm: it did not happen, try again",
-        (false, Some(Outcome::NotHappenedStop)) => "Confirm: it did not happen, stop",
-    };
     let row = &detail.row;
-    let amount = row.amount.as_ref().map(|record| evidence_amount(record, &kept, draft, refusal));
-    let choices = choices(detail, draft, refusal);
+    let amount = row.amount.as_ref().map(|record| evidence_amount(record, &kept, refusal));
+    let choices = choices(detail, refusal);
+    let without = without_evidence(&kept);
     let reference = view! {
         <LineField
             field=Field::ExternalReference
@@ -96,42 +63,59 @@ pub fn ConfirmForm<'a>(
             note="expected"
             kept=kept.evidence
             cut=kept.cut
-            written=draft.evidence
             refusal
         />
     }
     .into_any();
-    let without = move || draft.evidence.is_empty().then(without_evidence);
     let (id, version) = (row.id.to_string(), row.version.to_string());
     let back = format!("/operations/{id}");
     view! {
-        <ActionForm action=action attr:class="form" attr:aria-label="Confirm the outcome">
+        <form class="form" method="post" action=posted_to(Verb::Confirm) aria-label="Confirm the outcome">
             <input type="hidden" name="id" value=id/>
             <input type="hidden" name="version" value=version/>
             {choices} {reference} {amount} {reason} {evidence}
             {consequence}
             {without}
             <div class="form-actions">
-                <button
-                    class="button button--primary"
-                    type="submit"
-                    disabled=move || !enabled || pending.get()
-                >
-                    {label}
-                </button>
+                <Submit
+                    label="Confirm the chosen outcome"
+                    choices=labels()
+                    busy="Asking the provider, then deciding"
+                    enabled
+                />
                 <a class="button" href=back>
                     "Back without deciding"
                 </a>
             </div>
-        </ActionForm>
+        </form>
     }
     .into_any()
 }
 
-/// What the receipt will lack; it stands there from the start, for nothing is written yet.
-fn without_evidence() -> impl IntoView {
+/// The button's words by the choice.
+fn labels() -> Vec<(String, String)> {
+    Outcome::ALL
+        .into_iter()
+        .map(|outcome| {
+            let words = match outcome {
+                Outcome::Happened => "Confirm: it happened",
+                Outcome::NotHappenedRetry => "Confirm: it did not happen, try again",
+                Outcome::NotHappenedStop => "Confirm: it did not happen, stop",
+            };
+            (outcome.as_str().to_owned(), words.to_owned())
+        })
+        .collect()
+}
+
+/// What the receipt will lack. It stands there while nothing is written, which the style sheet sees;
+/// where words came back after a refusal, once they are unticked.
+fn without_evidence(kept: &Kept) -> impl IntoView + use<> {
+    let (missing, unticked) = match kept.evidence.is_empty() {
+        true => (Some("evidence"), None),
+        false => (None, Some("evidence")),
+    };
     view! {
-        <div class="consequence" data-missing="evidence">
+        <div class="consequence" data-missing=missing data-unticked=unticked>
             <Icon name=IconName::Warning/>
             <p>
                 "If the evidence stays empty, the receipt shows your reason and your name alone: no \
@@ -141,7 +125,7 @@ fn without_evidence() -> impl IntoView {
     }
 }
 
-fn choices(detail: &OperationDetail, draft: Draft, refusal: Option<&RefusalView>) -> AnyView {
+fn choices(detail: &OperationDetail, refusal: Option<&RefusalView>) -> AnyView {
     let wrong = is_wrong(Field::Outcome, refusal);
     let early = detail
         .not_before
@@ -187,21 +171,20 @@ fn choices(detail: &OperationDetail, draft: Draft, refusal: Option<&RefusalView>
             {error}
             {options
                 .into_iter()
-                .map(|(outcome, title, help)| choice(outcome, title, help, draft))
+                .map(|(outcome, title, help)| choice(outcome, title, help))
                 .collect_view()}
         </fieldset>
     }
     .into_any()
 }
 
-fn choice(outcome: Outcome, title: &'static str, help: String, draft: Draft) -> impl IntoView {
+fn choice(outcome: Outcome, title: &'static str, help: String) -> impl IntoView {
     view! {
         <label class="choice">
             <input
                 type="radio"
                 name="outcome"
                 value=outcome.as_str()
-                on:change=move |_| draft.chosen.set(Some(outcome))
             />
             <span class="choice-body">
                 <span class="choice-title">{title}</span>
@@ -211,12 +194,7 @@ fn choice(outcome: Outcome, title: &'static str, help: String, draft: Draft) -> 
     }
 }
 
-fn evidence_amount(
-    record: &Money,
-    kept: &Kept,
-    draft: Draft,
-    refusal: Option<&RefusalView>,
-) -> AnyView {
+fn evidence_amount(record: &Money, kept: &Kept, refusal: Option<&RefusalView>) -> AnyView {
     let field = Field::AmountMinor;
     let wrong = is_wrong(field, refusal) || is_wrong(Field::Currency, refusal);
     let error = wrong.then(|| {
@@ -226,21 +204,18 @@ fn evidence_amount(
             </p>
         }
     });
-    let on_record = record.clone();
     // The record's own currency is no decision; it counts only beside an amount.
     let currency =
         if kept.currency.is_empty() { record.currency.clone() } else { kept.currency.clone() };
-    let difference = move || {
-        let amount_minor = draft.amount.with(|amount| amount.trim().parse().ok());
-        let currency = draft.currency.with(|currency| currency.trim().to_ascii_uppercase());
-        match amount_minor {
-            None => "–".to_owned(),
-            Some(amount_minor) => {
-                let currency =
-                    if currency.is_empty() { on_record.currency.clone() } else { currency };
-                difference_words(Some(&on_record), &Money { amount_minor, currency })
-            }
-        }
+    let fields = (Field::AmountMinor.as_str().to_owned(), Field::Currency.as_str().to_owned());
+    let values = (kept.amount_minor.clone(), currency.clone());
+    let difference = view! {
+        <AmountDifference
+            record_minor=record.amount_minor
+            record_currency=record.currency.clone()
+            fields
+            values
+        />
     };
     view! {
         <div class="field" data-invalid=wrong.then_some("true")>
@@ -259,7 +234,6 @@ fn evidence_amount(
                     maxlength="20"
                     autocomplete="off"
                     aria-describedby=described(field, wrong)
-                    on:input=move |event| draft.amount.set(event_target_value(&event))
                 />
                 <input
                     class="input"
@@ -270,7 +244,6 @@ fn evidence_amount(
                     maxlength="3"
                     autocomplete="off"
                     aria-label="Currency in the evidence"
-                    on:input=move |event| draft.currency.set(event_target_value(&event))
                 />
             </div>
             {error}

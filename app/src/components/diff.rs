@@ -6,6 +6,8 @@ use domain::{
 };
 use leptos::prelude::*;
 
+use crate::difference::{difference, signed};
+
 /// The comparison of a refused payload with the one that was accepted.
 #[component]
 pub fn Diff(
@@ -93,41 +95,4 @@ fn money_line(first: Option<Money>, other: Option<Money>) -> Option<AnyView> {
         }
         .into_any(),
     )
-}
-
-/// What `other` is above `first`; `None` where the currencies differ or the sum has no room.
-#[must_use]
-pub fn difference(first: &Money, other: &Money) -> Option<Money> {
-    (first.currency == other.currency).then_some(())?;
-    let amount_minor = other.amount_minor.checked_sub(first.amount_minor)?;
-    Some(Money { amount_minor, currency: first.currency.clone() })
-}
-
-/// A difference with its sign, also where it is positive.
-#[must_use]
-pub fn signed(difference: &Money) -> String {
-    if difference.amount_minor > 0 { format!("+{difference}") } else { difference.to_string() }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn money(amount_minor: i64, currency: &str) -> Money {
-        Money { amount_minor, currency: currency.into() }
-    }
-
-    #[test]
-    fn a_difference_has_a_sign_and_no_float() {
-        let more = difference(&money(12_900, "EUR"), &money(19_200, "EUR")).unwrap();
-        assert_eq!(signed(&more), "+63.00 EUR");
-        let less = difference(&money(19_200, "EUR"), &money(12_900, "EUR")).unwrap();
-        assert_eq!(signed(&less), "\u{2212}63.00 EUR");
-    }
-
-    #[test]
-    fn currencies_are_never_subtracted_from_each_other() {
-        assert_eq!(difference(&money(1, "EUR"), &money(1, "USD")), None);
-        assert_eq!(difference(&money(i64::MIN, "EUR"), &money(1, "EUR")), None);
-    }
 }

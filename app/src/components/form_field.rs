@@ -4,7 +4,7 @@
 //! the page (F3). What comes back after a refusal is the `value` of an input; a text area is empty,
 //! and its words stand above it in a ticked box that sends them again.
 
-use leptos::{html::Textarea, prelude::*};
+use leptos::prelude::*;
 
 use super::facts::fact_text;
 use crate::error::{Field, RefusalView};
@@ -52,29 +52,6 @@ pub fn LineField<'a>(
     .into_any()
 }
 
-/// Whether a text area's field would say anything, as it is typed.
-#[derive(Debug, Clone, Copy)]
-pub struct Written {
-    /// Whether what came back is ticked.
-    kept: RwSignal<bool>,
-    /// Whether something is typed.
-    added: RwSignal<bool>,
-}
-
-impl Written {
-    /// Before anything is typed.
-    #[must_use]
-    pub fn new(kept: &str) -> Self {
-        Self { kept: RwSignal::new(!kept.is_empty()), added: RwSignal::new(false) }
-    }
-
-    /// Whether it would say nothing.
-    #[must_use]
-    pub fn is_empty(self) -> bool {
-        !(self.kept.get() || self.added.get())
-    }
-}
-
 /// Several lines; always empty when the page comes.
 #[component]
 pub fn AreaField<'a>(
@@ -87,12 +64,6 @@ pub fn AreaField<'a>(
     kept: String,
     /// Whether that is only its beginning.
     cut: bool,
-    /// Learns whether there is something to send.
-    #[prop(optional)]
-    written: Option<Written>,
-    /// The element, for who empties it.
-    #[prop(optional)]
-    area: NodeRef<Textarea>,
     /// Why the form was refused, where it was.
     #[prop(optional_no_strip)]
     refusal: Option<&'a RefusalView>,
@@ -102,7 +73,7 @@ pub fn AreaField<'a>(
 ) -> impl IntoView {
     let name = field.as_str();
     let wrong = is_wrong(field, refusal);
-    let kept = (!kept.is_empty()).then(|| kept_box(name, kept, cut, written));
+    let kept = (!kept.is_empty()).then(|| kept_box(name, kept, cut));
     view! {
         <div class="field" data-invalid=wrong.then_some("true")>
             {label(field, note)}
@@ -112,14 +83,9 @@ pub fn AreaField<'a>(
                 id=name
                 name=name
                 maxlength="4000"
-                node_ref=area
+                placeholder=" "
                 aria-describedby=described(field, wrong)
                 aria-invalid=wrong.then_some("true")
-                on:input=move |event| {
-                    if let Some(written) = written {
-                        written.added.set(!event_target_value(&event).trim().is_empty());
-                    }
-                }
             ></textarea>
             {below(field, help, wrong)}
         </div>
@@ -129,7 +95,7 @@ pub fn AreaField<'a>(
 
 /// The words of a refused form, ticked: what is ticked is sent again, and what is written below is
 /// added to it.
-fn kept_box(name: &'static str, kept: String, cut: bool, written: Option<Written>) -> AnyView {
+fn kept_box(name: &'static str, kept: String, cut: bool) -> AnyView {
     let text = kept_text(&kept, cut);
     view! {
         <label class="choice">
@@ -138,11 +104,6 @@ fn kept_box(name: &'static str, kept: String, cut: bool, written: Option<Written
                 name=format!("{name}_kept")
                 value=kept
                 checked=true
-                on:change=move |event| {
-                    if let Some(written) = written {
-                        written.kept.set(event_target_checked(&event));
-                    }
-                }
             />
             <span class="choice-body">
                 <span class="choice-title">"Send again what you wrote"</span>

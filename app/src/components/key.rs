@@ -3,7 +3,6 @@
 
 use leptos::prelude::*;
 
-use super::icon::{Icon, IconName};
 use crate::text;
 
 /// Characters at a key's end that never give way.
@@ -30,37 +29,4 @@ pub fn Key(
         </span>
     }
     .into_any()
-}
-
-/// A button that copies a text. It appears with WASM alone: without, a click on the key selects it.
-#[component]
-pub fn CopyButton(
-    /// What is copied.
-    #[prop(into)]
-    text: String,
-    /// What it is, for the button's name, such as `key`.
-    what: &'static str,
-) -> impl IntoView {
-    let (ready, set_ready) = signal(false);
-    let (copied, set_copied) = signal(false);
-    Effect::new(move || set_ready.set(true));
-    let text = StoredValue::new(text);
-    let copy = move |_| {
-        text.with_value(|text| {
-            // The promise fails only where the browser forbids it; the key stays selectable.
-            drop(window().navigator().clipboard().write_text(text));
-        });
-        set_copied.set(true);
-    };
-    view! {
-        <Show when=move || ready.get()>
-            <button type="button" class="button button--quiet copy" on:click=copy>
-                <Icon name=IconName::Copy/>
-                <span aria-live="polite">
-                    {move || if copied.get() { "copied" } else { "copy" }}
-                </span>
-                <span class="visually-hidden">{what}</span>
-            </button>
-        </Show>
-    }
 }

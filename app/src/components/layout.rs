@@ -1,10 +1,7 @@
 //! The frame of every signed-in page: rail, breadcrumb, search, tenant, content.
-//!
-//! The content stands outside every suspended part: an outlet inside one would get other ids in
-//! the browser than on the server, and the page would not come to life.
 
 use domain::{listing::OperationFilter, view::Me};
-use leptos::{ev, prelude::*};
+use leptos::prelude::*;
 use leptos_router::{components::Outlet, hooks::use_location};
 
 use super::{
@@ -12,7 +9,8 @@ use super::{
     nav::Nav,
 };
 use crate::{
-    api::{page_data::page_data, session},
+    api::{reading::Reading, session},
+    islands::SearchKey,
     location, text,
 };
 
@@ -20,12 +18,17 @@ use crate::{
 #[component]
 pub fn Layout() -> impl IntoView {
     let place = use_location();
-    let (path, query) = (place.pathname, place.search);
-    let here = Signal::derive(move || location::here(&path.get(), &query.get()));
-    // Read again with every page, so that the count of what needs a person does not age.
-    let me = page_data(move || path.get(), |_| session::me());
+    let (path, query) = (place.pathname.get_untracked(), place.search.get_untracked());
+    let here = location::here(&path, &query);
+    // Begun before the page's own reading, and read by every page, so that the count of what needs a
+    // person does not age.
+    let me = Reading::new(session::me);
+    let tenant = {
+        let here = here.clone();
+        Suspend::new(async move { me.await.ok().map(|me| tenant(me, here)) })
+    };
     view! {
-        <a class="skip-link" href="#main" rel="external">"Skip to the content"</a>
+        <a class="skip-link" href="#main">"Skip to the content"</a>
         <div class="frame">
             <Nav me here/>
             <div class="frame-body">
@@ -34,13 +37,11 @@ pub fn Layout() -> impl IntoView {
                         <Icon name=IconName::Menu/>
                         "Menu"
                     </button>
-                    <Breadcrumb path/>
+                    <nav aria-label="Breadcrumb">
+                        <ol class="breadcrumb">{crumbs(&path)}</ol>
+                    </nav>
                     <Search path query/>
-                    <div class="tenant">
-                        <Transition>
-                            {move || Suspend::new(async move { me.await.ok().map(|me| tenant(me, here)) })}
-                        </Transition>
-                    </div>
+                    <div class="tenant">{tenant}</div>
                 </header>
                 <main class="main" id="main" tabindex="-1">
                     <Outlet/>
@@ -49,15 +50,6 @@ pub fn Layout() -> impl IntoView {
         </div>
     }
     .into_any()
-}
-
-#[component]
-fn Breadcrumb(path: Memo<String>) -> impl IntoView {
-    view! {
-        <nav aria-label="Breadcrumb">
-            <ol class="breadcrumb">{move || crumbs(&path.get())}</ol>
-        </nav>
-    }
 }
 
 /// The way to a page: each step but the last is a link, where it has a page of its own.
@@ -101,20 +93,14 @@ fn verb_word(verb: &str) -> &'static str {
     }
 }
 
-/// The one search box. Its value is an attribute alone: a property would overwrite what somebody
-/// typed before the page came to life. On the list it keeps the filters in force; elsewhere it searches all.
+/// The one search box. On the list it keeps the filters in force; elsewhere it searches all.
 #[component]
-fn Search(path: Memo<String>, query: Memo<String>) -> impl IntoView {
-    let filter = Memo::new(move |_| {
-        if path.get() == "/operations" {
-            location::parse_operations(&query.get()).unwrap_or_default()
-        } else {
-            OperationFilter::default()
-        }
-    });
-    let field = NodeRef::<leptos::html::Input>::new();
-    focus_on_slash(field);
-    let value = move || filter.with(|filter| filter.q.clone().unwrap_or_default());
+fn Search(path: String, query: String) -> impl IntoView {
+    let filter = match path.as_str() {
+        "/operations" => location::parse_operations(&query).unwrap_or_default(),
+        _ => OperationFilter::default(),
+    };
+    let value = filter.q.clone().unwrap_or_default();
     view! {
         <form class="search" role="search" method="get" action="/operations">
             <label class="visually-hidden" for="search">
@@ -131,10 +117,9 @@ fn Search(path: Memo<String>, query: Memo<String>) -> impl IntoView {
                 spellcheck="false"
                 placeholder="Key, invoice, reference, id, 129.00 EUR"
                 value=value
-                node_ref=field
             />
-            {move || kept(&filter.read())}
-            <kbd class="search-key" aria-hidden="true">"/"</kbd>
+            {kept(&filter)}
+            <SearchKey field="search"/>
         </form>
     }
 }
@@ -148,31 +133,8 @@ fn kept(filter: &OperationFilter) -> Vec<AnyView> {
         .collect()
 }
 
-/// `/` puts the caret into the search, unless one is writing somewhere already.
-fn focus_on_slash(field: NodeRef<leptos::html::Input>) {
-    Effect::new(move || {
-        let handle = window_event_listener(ev::keydown, move |event| {
-            let writing = document().active_element().is_some_and(|on| {
-                matches!(on.tag_name().as_str(), "INPUT" | "TEXTAREA" | "SELECT")
-            });
-            let plain = !(event.ctrl_key() || event.meta_key() || event.alt_key());
-            if event.key() == "/"
-                && plain
-                && !writing
-                && let Some(field) = field.get_untracked()
-            {
-                event.prevent_default();
-                // Fails only for an element that is gone.
-                drop(field.focus());
-                field.select();
-            }
-        });
-        on_cleanup(move || handle.remove());
-    });
-}
-
 /// The session's tenant; a switcher where the person has more than one.
-fn tenant(me: Me, here: Signal<String>) -> AnyView {
+fn tenant(me: Me, here: String) -> AnyView {
     if me.tenants.len() < 2 {
         return view! {
             <span class="visually-hidden">"Tenant: "</span>
@@ -209,7 +171,7 @@ fn tenant(me: Me, here: Signal<String>) -> AnyView {
                 <Icon name=IconName::Down/>
             </summary>
             <form method="post" action="/session/tenant">
-                <input type="hidden" name="return_to" value=move || here.get()/>
+                <input type="hidden" name="return_to" value=here/>
                 <ul class="menu-list">{others}</ul>
             </form>
         </details>

@@ -1,5 +1,5 @@
-//! Pieces that pages are made of. None reads data or the clock: what a piece shows is in its
-//! properties, so that the server's HTML and the browser's first render are the same.
+//! Pieces that pages are made of, on the server alone. None reads data or the clock: what a piece shows
+//! is in its properties. What answers in the browser is in `crate::islands`.
 
 pub mod amount;
 pub mod body_view;

@@ -5,7 +5,7 @@ use leptos::prelude::*;
 use leptos_router::components::A;
 
 use super::icon::{Icon, IconName};
-use crate::{api::page_data::PageData, error::ConsoleError, text};
+use crate::{api::reading::Reading, error::ConsoleError, text};
 
 /// The console's mark: a ring that closes with a check.
 #[component]
@@ -22,20 +22,13 @@ pub fn BrandMark() -> impl IntoView {
 #[component]
 pub fn Nav(
     /// Who is signed in.
-    me: PageData<Result<Me, ConsoleError>>,
+    me: Reading<Result<Me, ConsoleError>>,
     /// The page to come back to after a preference has changed.
-    here: Signal<String>,
+    here: String,
 ) -> impl IntoView {
-    let rail = NodeRef::<leptos::html::Nav>::new();
-    // Below 720 px the rail is a popover: following a link within the page must close it.
-    let close = move |_| {
-        if let Some(rail) = rail.get_untracked() {
-            // Fails only where the popover is not open.
-            drop(rail.hide_popover());
-        }
-    };
+    let count = Suspend::new(async move { me.await.ok().map(|me| attention(&me)) });
     view! {
-        <nav class="rail" id="rail" popover="auto" aria-label="Main" node_ref=rail on:click=close>
+        <nav class="rail" id="rail" popover="auto" aria-label="Main">
             <a class="brand" href="/" title="Onceover">
                 <BrandMark/>
                 <span class="rail-word">"Onceover"</span>
@@ -45,9 +38,7 @@ pub fn Nav(
                     <A href="/" exact=true attr:class="rail-link" attr:title="Attention">
                         <Icon name=IconName::Flag/>
                         <span class="rail-word">"Attention"</span>
-                        <Transition>
-                            {move || Suspend::new(async move { me.await.ok().map(|me| attention(&me)) })}
-                        </Transition>
+                        {count}
                     </A>
                 </li>
                 <li>
@@ -63,7 +54,7 @@ pub fn Nav(
                     <span class="rail-word">"Times in UTC"</span>
                 </p>
                 <ThemeSwitch here/>
-                <Transition>{move || Suspend::new(async move { person(me.await) })}</Transition>
+                {Suspend::new(async move { person(me.await) })}
             </div>
         </nav>
     }
@@ -86,10 +77,10 @@ fn attention(me: &Me) -> AnyView {
 
 /// Both offers stand in the page; the style sheet shows the one that changes something.
 #[component]
-fn ThemeSwitch(here: Signal<String>) -> impl IntoView {
+fn ThemeSwitch(here: String) -> impl IntoView {
     view! {
         <form method="post" action="/preferences/theme">
-            <input type="hidden" name="return_to" value=move || here.get()/>
+            <input type="hidden" name="return_to" value=here/>
             <button class="rail-link theme-to-dark" name="theme" value="dark" title="Dark theme">
                 <Icon name=IconName::Moon/>
                 <span class="rail-word">"Dark theme"</span>
@@ -105,7 +96,7 @@ fn ThemeSwitch(here: Signal<String>) -> impl IntoView {
 fn person(me: Result<Me, ConsoleError>) -> AnyView {
     let Ok(me) = me else {
         return view! {
-            <a class="rail-link" href="/sign-in" rel="external" title="Sign in">
+            <a class="rail-link" href="/sign-in" title="Sign in">
                 <Icon name=IconName::Person/>
                 <span class="rail-word">"Sign in"</span>
             </a>

@@ -78,9 +78,9 @@ pub fn FailedPart(
 ) -> impl IntoView {
     let code = error.code();
     let way_out = if code == Code::Unauthenticated {
-        view! { <a href="/sign-in" rel="external">"Sign in"</a> }.into_any()
+        view! { <a href="/sign-in">"Sign in"</a> }.into_any()
     } else if code.status() >= 500 {
-        view! { <a href=again rel="external">"Try again"</a> }.into_any()
+        view! { <a href=again>"Try again"</a> }.into_any()
     } else {
         ().into_any()
     };

@@ -1,7 +1,6 @@
 //! Instants: exact with their zone, or as an age that is counted from when the data was read.
 //!
-//! Guards against a page that reads its own clock: the server's HTML and the browser's first
-//! render would differ, and ages would follow a wrong clock (D19).
+//! Guards against a page that reads its own clock: ages would follow a wrong one (D19).
 
 use chrono::{DateTime, Utc};
 use leptos::prelude::*;

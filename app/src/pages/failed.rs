@@ -5,7 +5,9 @@ use leptos::prelude::*;
 use leptos_router::hooks::use_location;
 
 use super::not_found::NotFound;
-use crate::{components::notice::FailedPart, error::ConsoleError, location::here};
+use crate::{
+    api::context::refuse, components::notice::FailedPart, error::ConsoleError, location::here,
+};
 
 /// A page without its record. An unknown id and one of another tenant look the same.
 #[component]
@@ -21,11 +23,8 @@ pub fn Failed(
     view! { <FailedPart error again/> }.into_any()
 }
 
-/// The refusal of an address that names no record, with its status on the server.
+/// The refusal of an address that names no record, with its status.
 #[must_use]
 pub fn no_such_record() -> ConsoleError {
-    let error = ConsoleError::code_only(Code::NotFound);
-    #[cfg(feature = "ssr")]
-    let error = crate::api::context::refuse(error);
-    error
+    refuse(ConsoleError::code_only(Code::NotFound))
 }

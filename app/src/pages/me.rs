@@ -8,7 +8,7 @@ use leptos::prelude::*;
 use leptos_meta::Title;
 
 use crate::{
-    api::{page_data::page_data, session},
+    api::session,
     components::{
         icon::{Icon, IconName},
         notice::FailedPart,
@@ -19,10 +19,9 @@ use crate::{
 /// The signed-in person's page.
 #[component]
 pub fn MePage() -> impl IntoView {
-    let me = page_data(|| (), |()| session::me());
     view! {
         <Title text="You · Onceover"/>
-        <Transition>{move || Suspend::new(async move { content(me.await) })}</Transition>
+        {Suspend::new(async { content(session::me().await) })}
     }
     .into_any()
 }

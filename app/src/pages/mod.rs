@@ -1,5 +1,6 @@
 //! One file per page, named like its path.
 
+mod address;
 mod elsewhere;
 mod failed;
 pub mod me;

@@ -49,12 +49,8 @@ pub fn NotFound() -> impl IntoView {
     .into_any()
 }
 
-#[cfg(feature = "ssr")]
 fn answer_404() {
     if let Some(response) = use_context::<leptos_axum::ResponseOptions>() {
         response.set_status(http::StatusCode::NOT_FOUND);
     }
 }
-
-#[cfg(not(feature = "ssr"))]
-const fn answer_404() {}

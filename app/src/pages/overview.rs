@@ -4,11 +4,13 @@ use chrono::{DateTime, Utc};
 use domain::view::{Cause, Overview, Queue};
 use leptos::prelude::*;
 use leptos_meta::Title;
-use leptos_router::hooks::use_location;
 
-use super::operations::row::{ATTENTION_COLUMNS, attention_row};
+use super::{
+    address::query,
+    operations::row::{ATTENTION_COLUMNS, attention_row},
+};
 use crate::{
-    api::{overview::overview, page_data::page_data},
+    api::{overview::overview, reading::Reading},
     components::{
         data_table::DataTable,
         empty_state::EmptyState,
@@ -24,16 +26,11 @@ use crate::{
 /// The first page.
 #[component]
 pub fn OverviewPage() -> impl IntoView {
-    let query = use_location().search;
-    let data = page_data(|| (), |()| overview());
+    let cause = location::parse_cause(&query());
+    let data = Reading::new(overview);
     view! {
         <Title text="Attention · Onceover"/>
-        <Transition>
-            {move || {
-                let cause = location::parse_cause(&query.get());
-                Suspend::new(async move { content(data.await, cause) })
-            }}
-        </Transition>
+        {Suspend::new(async move { content(data.await, cause) })}
     }
     .into_any()
 }

@@ -3,16 +3,16 @@
 use domain::{ids::OperationId, view::Receipt};
 use leptos::prelude::*;
 use leptos_meta::Title;
-use leptos_router::hooks::{use_params_map, use_url};
 
 use crate::{
-    api::{found::Found, page_data::page_data, receipts::receipt, refused::value},
+    api::{found::Found, reading::Reading, receipts::receipt, refused::value},
     components::{
         notice::{Notice, Tone},
         receipt_view::ReceiptView,
     },
     error::ConsoleError,
     pages::{
+        address::{query, record_id},
         elsewhere::InAnotherTenant,
         failed::{Failed, no_such_record},
     },
@@ -21,29 +21,19 @@ use crate::{
 /// The page of a receipt.
 #[component]
 pub fn ReceiptPage() -> impl IntoView {
-    let params = use_params_map();
-    let url = use_url();
-    let id = Memo::new(move |_| {
-        params.with(|params| params.get("id")).and_then(|id| id.parse::<OperationId>().ok())
+    let id = record_id();
+    let replayed = value(&query(), "replayed").is_some();
+    let receipt = Reading::new(move || load(id));
+    let content = Suspend::new(async move {
+        match receipt.await {
+            Ok(Found::Here(receipt)) => shown(receipt, replayed).into_any(),
+            Ok(Found::Elsewhere(tenant)) => view! { <InAnotherTenant tenant/> }.into_any(),
+            Err(error) => view! { <Failed error/> }.into_any(),
+        }
     });
-    let replayed = Memo::new(move |_| url.with(|url| value(url.search(), "replayed").is_some()));
-    let receipt = page_data(move || id.get(), load);
     view! {
         <Title text="Receipt · Onceover"/>
-        <Transition fallback=|| view! { <p class="page-sub">"Loading the receipt"</p> }>
-            {move || {
-                let replayed = replayed.get();
-                Suspend::new(async move {
-                    match receipt.await {
-                        Ok(Found::Here(receipt)) => shown(receipt, replayed).into_any(),
-                        Ok(Found::Elsewhere(tenant)) => {
-                            view! { <InAnotherTenant tenant/> }.into_any()
-                        }
-                        Err(error) => view! { <Failed error/> }.into_any(),
-                    }
-                })
-            }}
-        </Transition>
+        {content}
     }
 }
 

@@ -4,9 +4,8 @@
 use domain::problem::Code;
 use leptos::prelude::*;
 use leptos_meta::Title;
-use leptos_router::hooks::use_location;
 
-use super::not_found::OutsideHead;
+use super::{address::query, not_found::OutsideHead};
 use crate::{
     components::notice::{Notice, Tone},
     location,
@@ -15,15 +14,12 @@ use crate::{
 /// The sign-in page.
 #[component]
 pub fn SignInPage() -> impl IntoView {
-    let query = use_location().search;
-    let refused =
-        move || location::value(&query.get(), "refused").and_then(|code| code.parse().ok());
+    let query = query();
+    let refused = location::value(&query, "refused").and_then(|code| code.parse().ok());
     // The server checks it again; here it only must not lead astray in the form.
-    let next = move || {
-        location::value(&query.get(), "next")
-            .filter(|next| crate::text::safe_href(next).is_some() && next.starts_with('/'))
-            .unwrap_or_else(|| "/".into())
-    };
+    let next = location::value(&query, "next")
+        .filter(|next| crate::text::safe_href(next).is_some() && next.starts_with('/'))
+        .unwrap_or_else(|| "/".into());
     view! {
         <Title text="Sign in · Onceover"/>
         <div class="outside">
@@ -35,7 +31,7 @@ pub fn SignInPage() -> impl IntoView {
                         "What must happen once: what is known of it, what is not, and who decided."
                     </p>
                 </div>
-                {move || refused().map(refusal)}
+                {refused.map(refusal)}
                 <form class="form" method="post" action="/sign-in">
                     <input type="hidden" name="next" value=next/>
                     <div class="field">

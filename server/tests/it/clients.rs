@@ -73,7 +73,7 @@ pub fn form(fields: &[(&str, &str)]) -> String {
     url::form_urlencoded::Serializer::new(String::new()).extend_pairs(fields).finish()
 }
 
-/// A browser without JavaScript.
+/// A browser: the console needs no more of one than its forms.
 pub struct Browser<'a> {
     pub stage: &'a Stage,
     pub cookie: Option<String>,
@@ -98,17 +98,6 @@ impl Browser<'_> {
             .header(header::CONTENT_TYPE, "application/x-www-form-urlencoded")
             .body(form(fields).into())
             .unwrap();
-        self.stage.send(request).await
-    }
-
-    /// The same as the console's WASM sends it.
-    pub async fn call(&self, path: &str, fields: &[(&str, &str)]) -> Answer {
-        let mut request = self
-            .request(Method::POST, path)
-            .header(header::CONTENT_TYPE, "application/x-www-form-urlencoded")
-            .body(Body::from(form(fields)))
-            .unwrap();
-        request.headers_mut().insert(header::ACCEPT, "application/json".parse().unwrap());
         self.stage.send(request).await
     }
 }

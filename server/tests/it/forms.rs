@@ -26,6 +26,13 @@ pub fn leads_to(answer: &Answer, start: &str) -> String {
     place
 }
 
+/// A plain form leads back to the page that explains its refusal.
+#[track_caller]
+pub fn refused_form(answer: &Answer, target: &Operation, page: &str, code: Code) {
+    let start = format!("/operations/{}/{page}?refused={code}", target.id);
+    leads_to(answer, start.replace("/?", "?").as_str());
+}
+
 async fn explains(browser: &Browser<'_>, answer: &Answer, target: &Operation, code: Code) {
     let place = leads_to(answer, &format!("/operations/{}", target.id));
     let page = browser.get(&place).await;

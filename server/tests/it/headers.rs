@@ -51,7 +51,7 @@ async fn every_kind_of_answer_carries_the_headers() {
         (200, own(Method::GET, "/").body(Body::empty())),
         (200, own(Method::GET, "/health/live").body(Body::empty())),
         (303, from_our_page(Method::GET, "/operations").body(Body::empty())),
-        (401, kind(from_our_page(Method::POST, "/act/overview"), form).body(Body::empty())),
+        (401, kind(from_our_page(Method::POST, "/act/operations/take"), form).body(Body::empty())),
         (401, from_our_page(Method::GET, "/api/v1/operations").body(Body::empty())),
         (
             403,

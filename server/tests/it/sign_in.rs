@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use axum::http::{StatusCode, header};
-use domain::access::Role;
+use domain::{access::Role, problem::Code};
 
 use crate::support::{Browser, PASSWORD, Stage};
 
@@ -106,7 +106,7 @@ async fn a_planted_or_former_cookie_is_worth_nothing() {
     again.expect(StatusCode::SEE_OTHER);
     // The session that the browser came with has ended.
     signed_in.get("/").await.expect(StatusCode::SEE_OTHER);
-    signed_in.call("/act/overview", &[]).await.expect(StatusCode::UNAUTHORIZED);
+    signed_in.post("/act/operations/take", &[]).await.expect(StatusCode::UNAUTHORIZED);
 }
 
 #[tokio::test]
@@ -129,7 +129,7 @@ async fn the_next_request_sees_a_sign_out_a_lock_out_and_a_new_password() {
     let disabled = stage.browser("approver@acme.test").await;
     admin.disable_staff("approver@acme.test").await.unwrap();
     disabled.get("/").await.expect(StatusCode::SEE_OTHER);
-    disabled.call("/act/session/me", &[]).await.expect(StatusCode::UNAUTHORIZED);
+    disabled.post("/act/operations/take", &[]).await.expect(StatusCode::UNAUTHORIZED);
 }
 
 #[tokio::test]
@@ -148,7 +148,8 @@ async fn a_changed_role_counts_at_once() {
         ("reason", "seen"),
         ("evidence", "seen"),
     ];
-    operator.call("/act/operations/confirm", &fields).await.expect(StatusCode::FORBIDDEN);
+    let answer = operator.post("/act/operations/confirm", &fields).await;
+    crate::forms::refused_form(&answer, &target, "confirm", Code::PermissionMissing);
     assert_eq!(stage.effects().await, before);
 }
 

@@ -1,7 +1,6 @@
 //! The timeline: an ordered list that reads without the drawing, and the drawing of the same.
 //!
-//! Every item has a link of its own. The links carry `rel="external"`, so that the browser itself
-//! moves to them: the router would change the address without marking the target.
+//! Every item has a link of its own.
 
 pub mod axis;
 mod scale;
@@ -81,7 +80,7 @@ fn happening(item: &TimelineItem) -> AnyView {
     );
     view! {
         <li class=class id=item.anchor.clone() data-status=item.to.map(Status::as_str)>
-            <a class="timeline-at" href=href rel="external">
+            <a class="timeline-at" href=href>
                 <time datetime=text::machine(item.at) title=text::instant_ms(item.at)>
                     {text::time_of_day_ms(item.at)}
                 </time>

@@ -3,22 +3,22 @@
 use domain::ids::OperationId;
 use leptos::prelude::*;
 use leptos_meta::Title;
-use leptos_router::hooks::{use_params_map, use_url};
 
 use super::sections::{
-    Audit, Banners, Conflicts, Desk, Evidence, FactsColumn, Head, Incidents, Notes, Part, Payload,
+    Audit, Banners, Conflicts, Evidence, FactsColumn, Head, Incidents, Notes, Part, Payload,
     Response, VerdictBand,
 };
 use crate::{
     api::{
         found::Found,
         operations::{OperationPage, operation},
-        page_data::page_data,
-        refused::{Kept, RefusedForm},
+        reading::Reading,
+        refused::RefusedForm,
     },
     components::timeline::{Timeline, axis::Axis},
     error::ConsoleError,
     pages::{
+        address::{query, record_id},
         elsewhere::InAnotherTenant,
         failed::{Failed, no_such_record},
     },
@@ -27,44 +27,19 @@ use crate::{
 /// The page of an operation.
 #[component]
 pub fn DetailPage() -> impl IntoView {
-    let params = use_params_map();
-    let url = use_url();
-    let id = Memo::new(move |_| {
-        params.with(|params| params.get("id")).and_then(|id| id.parse::<OperationId>().ok())
+    let id = record_id();
+    let refused = RefusedForm::from_query(&query());
+    let page = Reading::new(move || load(id));
+    let content = Suspend::new(async move {
+        match page.await {
+            Ok(Found::Here(page)) => view! { <Shown page refused/> }.into_any(),
+            Ok(Found::Elsewhere(tenant)) => view! { <InAnotherTenant tenant/> }.into_any(),
+            Err(error) => view! { <Failed error/> }.into_any(),
+        }
     });
-    let desk = Desk::default();
-    desk.empty_when_noted();
-    let refused = Memo::new(move |_| url.with(|url| RefusedForm::from_query(url.search())));
-    let refusal = Memo::new(move |_| {
-        // The address speaks of the form that led here, until this page has sent one.
-        let from_address = || {
-            let refused = refused.get().filter(|_| desk.sent() == 0)?;
-            Some(ConsoleError::Refused(refused.refusal))
-        };
-        desk.refusal().or_else(from_address)
-    });
-    let kept = Memo::new(move |_| {
-        refused.get().filter(|_| !desk.noted()).map(|refused| refused.kept).unwrap_or_default()
-    });
-    let page = page_data(move || (id.get(), desk.sent()), |(id, _)| load(id));
     view! {
         <Title text="Operation · Onceover"/>
-        <Transition fallback=|| view! { <p class="page-sub">"Loading the operation"</p> }>
-            {move || {
-                let (refusal, kept) = (refusal.get(), kept.get());
-                Suspend::new(async move {
-                    match page.await {
-                        Ok(Found::Here(page)) => {
-                            view! { <Shown page refusal kept desk/> }.into_any()
-                        }
-                        Ok(Found::Elsewhere(tenant)) => {
-                            view! { <InAnotherTenant tenant/> }.into_any()
-                        }
-                        Err(error) => view! { <Failed error/> }.into_any(),
-                    }
-                })
-            }}
-        </Transition>
+        {content}
     }
 }
 
@@ -76,12 +51,7 @@ async fn load(id: Option<OperationId>) -> Result<Found<OperationPage>, ConsoleEr
 }
 
 #[component]
-fn Shown(
-    page: OperationPage,
-    refusal: Option<ConsoleError>,
-    kept: Kept,
-    desk: Desk,
-) -> impl IntoView {
+fn Shown(page: OperationPage, refused: Option<RefusedForm>) -> impl IntoView {
     let OperationPage { detail, form_key, may_note } = page;
     let ended = detail.row.status.is_final();
     let now = (!ended).then_some(detail.as_of);
@@ -115,10 +85,8 @@ fn Shown(
                         notes=detail.notes.clone()
                         taken_by=detail.row.taken_by.clone()
                         form_key
-                        kept
                         may_note
-                        desk
-                        refusal
+                        refused
                     />
                     <Audit audit=detail.audit.clone()/>
                 </div>

@@ -6,19 +6,21 @@ use domain::{
     reconciliation::ProviderAnswer,
     view::{ActionOffer, OperationDetail, Receipt},
 };
-use leptos::{form::ActionForm, html::Div, prelude::*};
+use leptos::prelude::*;
 
 use super::{
-    actions::Actions,
     known::WhatIsKnown,
     refusal::RefusalSummary,
     sections::{VerdictBand, count_facts, lease_facts},
     words,
 };
 use crate::{
-    api::refused::Kept,
+    api::{
+        actions::posted_to,
+        refused::{Kept, RefusedForm},
+    },
     components::{
-        confirm_form::{ConfirmForm, Draft},
+        confirm_form::ConfirmForm,
         form_field::LineField,
         icon::{Icon, IconName},
         key::Key,
@@ -26,6 +28,7 @@ use crate::{
         state_badge::StateBadge,
     },
     error::{ConsoleError, Field, RefusalView},
+    islands::Submit,
 };
 
 /// What the page learnt beside the record.
@@ -41,7 +44,6 @@ pub struct Known {
 }
 
 /// The content.
-#[expect(clippy::too_many_arguments, reason = "a component's properties")]
 #[component]
 pub fn FormBody<'a>(
     /// The operation as it is now.
@@ -50,22 +52,16 @@ pub fn FormBody<'a>(
     verb: Verb,
     /// What else is known.
     known: Known,
-    /// Why it was refused, where it was.
-    refusal: Option<ConsoleError>,
-    /// What was typed before a refusal.
-    kept: Kept,
-    /// The choice as it is made.
-    draft: Draft,
-    /// What posts the forms.
-    actions: Actions,
-    /// Where the focus goes after a refusal.
-    summary: NodeRef<Div>,
+    /// Why it was refused, where it was, and what had been typed.
+    refused: Option<RefusedForm>,
 ) -> impl IntoView {
     let row = &detail.row;
     let offer = detail.actions.iter().find(|offer| offer.verb == verb).cloned();
-    let refused = refusal.as_ref().map(|error| {
+    let (refusal, kept) = refused.map(|refused| (refused.refusal, refused.kept)).unzip();
+    let kept = kept.unwrap_or_default();
+    let refused = refusal.as_ref().map(|refusal| {
         let other = known.other.as_ref();
-        view! { <RefusalSummary error verb detail other node_ref=summary/> }.into_any()
+        view! { <RefusalSummary refusal verb detail other/> }.into_any()
     });
     let hint = refusal.is_none().then(|| offer.as_ref().and_then(offer_notice)).flatten();
     let moved_on = known.opened_at.map(|opened_at| moved_on(opened_at, detail));
@@ -74,10 +70,6 @@ pub fn FormBody<'a>(
             && offer.as_ref().is_none_or(|offer| {
                 offer.missing.is_none() && offer.refusal != Some(Code::NotAllowedInState)
             });
-    let field = match refusal {
-        Some(ConsoleError::Refused(refusal)) => Some(refusal),
-        Some(ConsoleError::Unreachable) | None => None,
-    };
     let facts = match verb {
         Verb::Confirm => view! { <WhatIsKnown detail answer=known.answer/> }.into_any(),
         Verb::Release => {
@@ -87,7 +79,7 @@ pub fn FormBody<'a>(
     };
     let mut decided_on = detail.clone();
     decided_on.row.version = known.opened_at.unwrap_or(row.version);
-    let form = form(&decided_on, verb, field.as_ref(), kept, draft, actions, enabled);
+    let form = form(&decided_on, verb, refusal.as_ref(), kept, enabled);
     view! {
         <article class="detail">
             <header class="detail-head">
@@ -155,8 +147,6 @@ fn form(
     verb: Verb,
     refusal: Option<&RefusalView>,
     kept: Kept,
-    draft: Draft,
-    actions: Actions,
     enabled: bool,
 ) -> AnyView {
     let status = detail.row.status;
@@ -168,11 +158,11 @@ fn form(
     }
     .into_any();
     if verb == Verb::Confirm {
-        let action = actions.confirm;
-        return view! { <ConfirmForm action detail kept refusal draft enabled consequence/> }
-            .into_any();
+        return view! { <ConfirmForm detail kept refusal enabled consequence/> }.into_any();
     }
-    let fields = view! {
+    let label = words::title(verb, status);
+    view! {
+        <form class="form" method="post" action=posted_to(verb) aria-label=label>
         <input type="hidden" name="id" value=detail.row.id.to_string()/>
         <input type="hidden" name="version" value=detail.row.version.to_string()/>
         <LineField
@@ -183,36 +173,17 @@ fn form(
         />
         {consequence}
         <div class="form-actions">
-            <button
-                class="button button--primary"
-                type="submit"
-                disabled=move || !enabled || actions.pending(verb)
-            >
-                {words::button(verb, status)}
-            </button>
+            <Submit
+                label=words::button(verb, status)
+                choices=Vec::new()
+                busy="Sending"
+                enabled
+            />
             <a class="button" href=format!("/operations/{}", detail.row.id)>
                 "Back without doing it"
             </a>
         </div>
+        </form>
     }
-    .into_any();
-    match verb {
-        Verb::Release => view! {
-            <ActionForm action=actions.release attr:class="form" attr:aria-label="Release">{fields}</ActionForm>
-        }
-        .into_any(),
-        Verb::Reconcile => view! {
-            <ActionForm action=actions.reconcile attr:class="form" attr:aria-label="Reconcile">{fields}</ActionForm>
-        }
-        .into_any(),
-        Verb::Retry => view! {
-            <ActionForm action=actions.retry attr:class="form" attr:aria-label="Retry">{fields}</ActionForm>
-        }
-        .into_any(),
-        Verb::Cancel => view! {
-            <ActionForm action=actions.cancel attr:class="form" attr:aria-label="Cancel">{fields}</ActionForm>
-        }
-        .into_any(),
-        _ => ().into_any(),
-    }
+    .into_any()
 }

@@ -6,13 +6,12 @@ use domain::{
 };
 use leptos::prelude::*;
 use leptos_meta::Title;
-use leptos_router::hooks::use_location;
 
 use super::row::{LIST_COLUMNS, list_row};
 use crate::{
     api::{
         operations::{kind_names, list_operations},
-        page_data::page_data,
+        reading::Reading,
     },
     components::{
         data_table::DataTable,
@@ -23,31 +22,29 @@ use crate::{
     },
     error::ConsoleError,
     location,
+    pages::address::query,
 };
 
 /// The list of operations.
 #[component]
 pub fn ListPage() -> impl IntoView {
-    let query = use_location().search;
-    let kinds = page_data(|| (), |()| kind_names());
-    let page = page_data(move || query.get(), list_operations);
+    let query = query();
+    let kinds = Reading::new(kind_names);
+    let page = {
+        let query = query.clone();
+        Reading::new(move || {
+            let query = query.clone();
+            async move { list_operations(&query).await }
+        })
+    };
+    let filter = location::parse_operations(&query).unwrap_or_default();
     view! {
         <Title text="Operations · Onceover"/>
         <header class="page-head">
             <h1 class="page-title">"Operations"</h1>
         </header>
-        <Transition>
-            {move || {
-                let filter = location::parse_operations(&query.get()).unwrap_or_default();
-                Suspend::new(async move { filters(filter, kinds.await.unwrap_or_default()) })
-            }}
-        </Transition>
-        <Transition>
-            {move || {
-                let query = query.get();
-                Suspend::new(async move { rows(&query, page.await) })
-            }}
-        </Transition>
+        {Suspend::new(async move { filters(filter, kinds.await.unwrap_or_default()) })}
+        {Suspend::new(async move { rows(&query, page.await) })}
     }
     .into_any()
 }

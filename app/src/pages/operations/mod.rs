@@ -1,6 +1,5 @@
 //! `/operations`: the list, one operation in full, and the forms by which people decide about it.
 
-mod actions;
 mod detail;
 mod form;
 mod form_body;

@@ -8,44 +8,38 @@ use domain::{
     problem::Code,
     view::{OperationDetail, Receipt, TimelineItem},
 };
-use leptos::{html::Div, prelude::*};
+use leptos::prelude::*;
 
 use crate::{
     components::{receipt_view::decided, timestamp::Timestamp},
-    error::{ConsoleError, RefusalView},
+    error::RefusalView,
     text,
 };
 
-/// The summary at the top of a form; it takes the focus.
+/// The summary at the top of a form; it takes the focus as the page comes.
 #[component]
 pub fn RefusalSummary<'a>(
     /// Why the action was refused.
-    error: &'a ConsoleError,
+    refusal: &'a RefusalView,
     /// Which action.
     verb: Verb,
     /// The record as it is now.
     detail: &'a OperationDetail,
     /// The decision that stands instead, where there is one.
     other: Option<&'a Receipt>,
-    /// Where the focus goes.
-    node_ref: NodeRef<Div>,
 ) -> impl IntoView {
-    let particulars = match error {
-        ConsoleError::Refused(refusal) => particulars(refusal, verb, detail, other),
-        ConsoleError::Unreachable => ().into_any(),
-    };
+    let code = refusal.code;
     view! {
         <div
             class="form-errors"
             role="alert"
             tabindex="-1"
             autofocus=true
-            data-code=error.code().as_str()
-            node_ref=node_ref
+            data-code=code.as_str()
         >
-            <h2 class="form-errors-title">{error.title()}</h2>
-            <p>{error.advice()}</p>
-            {particulars}
+            <h2 class="form-errors-title">{code.title()}</h2>
+            <p>{code.advice()}</p>
+            {particulars(refusal, verb, detail, other)}
         </div>
     }
     .into_any()
@@ -96,7 +90,7 @@ fn field_link(field: crate::error::Field) -> AnyView {
     view! {
         <ul>
             <li>
-                <a href=format!("#{}", field.as_str()) rel="external">
+                <a href=format!("#{}", field.as_str())>
                     {format!("{}: {}", field.label(), field.mend())}
                 </a>
             </li>

@@ -2,6 +2,12 @@
 
 use domain::{action::Verb, operation::Status, view::ActionOffer};
 
+/// Whether a verb has a form of its own.
+#[must_use]
+pub const fn has_form(verb: Verb) -> bool {
+    matches!(verb, Verb::Confirm | Verb::Release | Verb::Reconcile | Verb::Retry | Verb::Cancel)
+}
+
 /// The form's heading.
 #[must_use]
 pub const fn title(verb: Verb, status: Status) -> &'static str {

@@ -7,15 +7,17 @@ use domain::{
 };
 use leptos::prelude::*;
 
-use super::super::{actions::has_form, words};
+use super::super::words::{self, has_form};
 use crate::{
     components::{
         amount::Amount,
-        key::{CopyButton, Key},
+        icon::{Icon, IconName},
+        key::Key,
         notice::{Notice, Tone},
         state_badge::{StateBadge, flags},
         timestamp::Timestamp,
     },
+    islands::CopyButton,
     text,
 };
 
@@ -54,7 +56,9 @@ pub fn Head<'a>(
                     {format!(" · version {} as of ", row.version)}
                     <Timestamp at=detail.as_of/>
                     " "
-                    <CopyButton text=row.key.clone() what="the key"/>
+                    <CopyButton text=row.key.clone() what="the key">
+                        <Icon name=IconName::Copy/>
+                    </CopyButton>
                 </p>
             </div>
             <div class="detail-actions">{main} {menu}</div>
@@ -150,7 +154,7 @@ pub fn Banners<'a>(
                 tone=Tone::Caution
                 title="The same key came with another payload; it was refused."
             >
-                <a href="#conflicts" rel="external">
+                <a href="#conflicts">
                     "Compare the two"
                 </a>
             </Notice>
@@ -164,7 +168,7 @@ pub fn Banners<'a>(
         };
         view! {
             <Notice tone=Tone::Caution title>
-                <a href="#incidents" rel="external">
+                <a href="#incidents">
                     "Read the incident"
                 </a>
             </Notice>

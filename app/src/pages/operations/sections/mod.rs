@@ -18,7 +18,7 @@ pub use facts::FactsColumn;
 pub(in crate::pages::operations) use facts::{count_facts, lease_facts};
 pub use head::{Banners, Head};
 pub use incidents::Incidents;
-pub use notes::{Desk, Notes};
+pub use notes::Notes;
 pub use payload::{Payload, Response};
 pub use verdict::VerdictBand;
 

@@ -1,73 +1,21 @@
 //! What people wrote, and who looks at it, so that two of them do not ring the same provider.
 
 use domain::{access::Permission, ids::OperationId, view::NoteView};
-use leptos::{form::ActionForm, html::Textarea, prelude::*};
+use leptos::{prelude::*, server_fn::ServerFn as _};
 
 use super::Part;
 use crate::{
     api::{
         actions::{AddNote, Take},
-        refused::Kept,
+        refused::{Kept, RefusedForm},
     },
     components::{
         form_field::{AreaField, kept_text},
         notice::{Notice, Tone},
         timestamp::Timestamp,
     },
-    error::{ConsoleError, Field, RefusalView},
+    error::{Field, RefusalView},
 };
-
-/// The actions beside a record; made by the page.
-#[derive(Clone, Copy)]
-pub struct Desk {
-    /// Writes a note.
-    pub note: ServerAction<AddNote>,
-    /// Takes the operation, or gives it back.
-    pub take: ServerAction<Take>,
-    /// Where a note is written.
-    area: NodeRef<Textarea>,
-}
-
-impl Default for Desk {
-    fn default() -> Self {
-        Self { note: ServerAction::new(), take: ServerAction::new(), area: NodeRef::new() }
-    }
-}
-
-impl Desk {
-    /// How often this page has sent either form.
-    #[must_use]
-    pub fn sent(self) -> u64 {
-        let sent = self.note.version().get() + self.take.version().get();
-        u64::try_from(sent).unwrap_or(u64::MAX)
-    }
-
-    /// Whether this page's last note was written.
-    #[must_use]
-    pub fn noted(self) -> bool {
-        self.note.version().get() > 0 && matches!(self.note.value().get(), Some(Ok(())))
-    }
-
-    /// Empties the text area once its note is written: what still stood there would look unsent, and
-    /// the page's next key would store it a second time.
-    pub fn empty_when_noted(self) {
-        Effect::new(move |_| {
-            if self.noted()
-                && let Some(area) = self.area.get_untracked()
-            {
-                area.set_value("");
-            }
-        });
-    }
-
-    /// Why the last form was refused. What stands in the address alone (`__err`) does not count.
-    #[must_use]
-    pub fn refusal(self) -> Option<ConsoleError> {
-        let note = (self.note.version().get() > 0).then(|| self.note.value().get()).flatten();
-        let take = (self.take.version().get() > 0).then(|| self.take.value().get()).flatten();
-        note.and_then(Result::err).or_else(|| take.and_then(Result::err))
-    }
-}
 
 /// Notes, oldest first, and the forms beside them.
 #[component]
@@ -80,38 +28,22 @@ pub fn Notes(
     taken_by: Option<String>,
     /// Minted for this page's note.
     form_key: String,
-    /// What was written before a refusal.
-    kept: Kept,
     /// Whether the reader may write.
     may_note: bool,
-    /// The forms' actions.
-    desk: Desk,
-    /// Why the last form was refused, where it was.
-    refusal: Option<ConsoleError>,
+    /// Why the last form was refused, where it was, and what had been written.
+    refused: Option<RefusedForm>,
 ) -> impl IntoView {
     let count = notes.len();
     let list = (!notes.is_empty()).then(|| {
         view! { <ul class="receipt-also">{notes.into_iter().map(one).collect_view()}</ul> }
     });
-    let field = match &refusal {
-        Some(ConsoleError::Refused(refusal)) => Some(refusal.clone()),
-        _ => None,
-    };
-    let refused = refusal.map(|error| {
-        let field = field.as_ref().and_then(|refusal| refusal.field);
-        let mend =
-            field.map(|field| view! { <p>{format!("{}: {}", field.label(), field.mend())}</p> });
-        view! {
-            <Notice tone=Tone::Bad title=error.title() code=error.code()>
-                <p>{error.advice()}</p>
-                {mend}
-            </Notice>
-        }
-    });
+    let (refusal, kept) = refused.map(|refused| (refused.refusal, refused.kept)).unzip();
+    let kept = kept.unwrap_or_default();
+    let refused = refusal.as_ref().map(explained);
     let forms = if may_note {
         view! {
-            {take_form(id, taken_by, desk)}
-            {note_form(id, form_key, kept, desk, field.as_ref())}
+            {take_form(id, taken_by)}
+            {note_form(id, form_key, kept, refusal.as_ref())}
         }
         .into_any()
     } else {
@@ -132,6 +64,23 @@ pub fn Notes(
     .into_any()
 }
 
+/// A refused form's words; the address's target, so that they are the first thing read.
+fn explained(refusal: &RefusalView) -> AnyView {
+    let mend = refusal
+        .field
+        .map(|field| view! { <p>{format!("{}: {}", field.label(), field.mend())}</p> });
+    let code = refusal.code;
+    view! {
+        <div id="refused" tabindex="-1">
+            <Notice tone=Tone::Bad title=code.title() code=code>
+                <p>{code.advice()}</p>
+                {mend}
+            </Notice>
+        </div>
+    }
+    .into_any()
+}
+
 fn one(note: NoteView) -> impl IntoView {
     let text = if note.text.is_empty() { "(expired)".to_owned() } else { note.text };
     view! {
@@ -145,26 +94,22 @@ fn one(note: NoteView) -> impl IntoView {
     }
 }
 
-fn take_form(id: OperationId, taken_by: Option<String>, desk: Desk) -> impl IntoView {
+fn take_form(id: OperationId, taken_by: Option<String>) -> impl IntoView {
     let (words, taken, label) = match taken_by {
         Some(who) => (format!("{who} is looking at it."), "false", "Give it back"),
         None => ("Nobody says that they are looking at it.".to_owned(), "true", "I look at it"),
     };
     view! {
-        <ActionForm action=desk.take attr:class="form" attr:aria-label="Taken by">
+        <form class="form" method="post" action=Take::PATH aria-label="Taken by">
             <input type="hidden" name="id" value=id.to_string()/>
             <input type="hidden" name="taken" value=taken/>
             <div class="form-actions">
                 <span>{words}</span>
-                <button
-                    class="button"
-                    type="submit"
-                    disabled=move || desk.take.pending().get()
-                >
+                <button class="button" type="submit">
                     {label}
                 </button>
             </div>
-        </ActionForm>
+        </form>
     }
 }
 
@@ -172,7 +117,6 @@ fn note_form(
     id: OperationId,
     form_key: String,
     kept: Kept,
-    desk: Desk,
     refusal: Option<&RefusalView>,
 ) -> AnyView {
     // A refused note goes out under the key that it had, so that it is written once even where the
@@ -184,26 +128,21 @@ fn note_form(
             help="What you found out or whom you rang. Everybody who sees this operation reads it."
             kept=kept.text
             cut=kept.cut
-            area=desk.area
             refusal
         />
     }
     .into_any();
     view! {
-        <ActionForm action=desk.note attr:class="form" attr:aria-label="Note">
+        <form class="form" method="post" action=AddNote::PATH aria-label="Note">
             <input type="hidden" name="id" value=id.to_string()/>
             <input type="hidden" name="form_key" value=form_key/>
             {text}
             <div class="form-actions">
-                <button
-                    class="button"
-                    type="submit"
-                    disabled=move || desk.note.pending().get()
-                >
+                <button class="button" type="submit">
                     "Add the note"
                 </button>
             </div>
-        </ActionForm>
+        </form>
     }
     .into_any()
 }

@@ -1,0 +1,24 @@
+//! What the address of a page says, read once: a page is rendered for one address.
+
+use domain::{action::Verb, ids::OperationId};
+use leptos::prelude::*;
+use leptos_router::hooks::{use_location, use_params_map};
+
+/// The raw query: the router's own map decodes values twice.
+pub(super) fn query() -> String {
+    use_location().search.get_untracked()
+}
+
+/// The record's id in the path; `None` for what is no id.
+pub(super) fn record_id() -> Option<OperationId> {
+    part("id")?.parse().ok()
+}
+
+/// The action in the path; `None` for what is none.
+pub(super) fn verb() -> Option<Verb> {
+    part("verb")?.parse().ok()
+}
+
+fn part(name: &str) -> Option<String> {
+    use_params_map().with_untracked(|params| params.get(name))
+}
