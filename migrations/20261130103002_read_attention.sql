@@ -1,7 +1,7 @@
 -- What the first page reads: queues of attention by age, ageing of unknown outcomes, and how many
 -- operations ended how in each hour. Queues are read up to a bound; outcomes are counted on write.
 
-create index operations_unknown_by_age on operations (tenant_id, unknown_since) where status = 'unknown';
+create index operations_unknown_ages on operations (tenant_id, unknown_since) where status = 'unknown';
 create index workflows_blocked on workflows (tenant_id, updated_at) where status = 'blocked';
 create index compensations_failed on compensations (tenant_id, updated_at) where status = 'failed';
 -- What an index by id alone served.
