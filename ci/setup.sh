@@ -144,6 +144,13 @@ faketime_library() {
     say "  libfaketime is not here and could not be installed: the tests of wrong clocks will not run"
 }
 
+# For the test that poolers are refused; without it that one test says that it did not run.
+pgbouncer_program() {
+    PATH="$PATH:/usr/sbin:/usr/local/sbin" have pgbouncer && return 0
+    is_debian_root && step "installing pgbouncer from Debian" apt_install pgbouncer && return 0
+    say "  pgbouncer is not here and could not be installed: the test that poolers are refused will not run"
+}
+
 node_fits() {
     need node "nodejs npm" node
     need npm npm node
@@ -189,6 +196,7 @@ else
         browser
         nats_server
         faketime_library
+        pgbouncer_program
     fi
     if [ -n "$wasm_bindgen_job" ]; then
         wait "$wasm_bindgen_job" ||

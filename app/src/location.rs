@@ -81,13 +81,13 @@ pub fn value(query: &str, name: &str) -> Option<String> {
 #[must_use]
 pub fn parse_cause(query: &str) -> Option<Cause> {
     let word = value(query, "cause")?;
-    Cause::ALL.into_iter().find(|cause| cause_word(*cause) == word)
+    Cause::ALL.into_iter().find(|cause| cause.as_str() == word)
 }
 
 /// The address of a queue on the first page.
 #[must_use]
 pub fn cause_href(cause: Cause) -> String {
-    format!("/?cause={}", cause_word(cause))
+    format!("/?cause={}", cause.as_str())
 }
 
 /// The list that shows the same operations as a queue, where its filters can say so.
@@ -100,18 +100,9 @@ pub fn list_of(cause: Cause) -> Option<String> {
             ..OperationFilter::default()
         },
         Cause::PayloadConflict => OperationFilter { conflict: true, ..OperationFilter::default() },
-        Cause::StuckLease | Cause::OpenIncident => return None,
+        _ => return None,
     };
     Some(operations_href(&filter))
-}
-
-const fn cause_word(cause: Cause) -> &'static str {
-    match cause {
-        Cause::UnknownOutcome => "unknown_outcome",
-        Cause::StuckLease => "stuck_lease",
-        Cause::PayloadConflict => "payload_conflict",
-        Cause::OpenIncident => "open_incident",
-    }
 }
 
 /// The path and query of a page, to come back to it.

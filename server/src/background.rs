@@ -87,7 +87,7 @@ const TASKS: &[Task] = &[
         name: "release events of lost publishers",
         every: Duration::from_secs(1),
         batch: |engine| Box::pin(async move { engine.release_lapsed_events().await }),
-        backlog: None,
+        backlog: Some(|engine| Box::pin(async move { engine.backlog(Queue::LapsedEvents).await })),
     },
     Task {
         name: "purge told events",
@@ -99,13 +99,19 @@ const TASKS: &[Task] = &[
         name: "shrink the inbox",
         every: Duration::from_secs(60),
         batch: |engine| Box::pin(async move { engine.shrink_inbox().await }),
+        backlog: Some(|engine| Box::pin(async move { engine.backlog(Queue::Inbox).await })),
+    },
+    Task {
+        name: "count outcomes",
+        every: Duration::from_secs(1),
+        batch: |engine| Box::pin(async move { engine.fold_outcomes().await }),
         backlog: None,
     },
     Task {
         name: "expire requests for approval",
         every: Duration::from_secs(10),
         batch: |engine| Box::pin(async move { engine.expire_approvals().await }),
-        backlog: None,
+        backlog: Some(|engine| Box::pin(async move { engine.backlog(Queue::Requests).await })),
     },
 ];
 

@@ -75,4 +75,6 @@ ids! {
     MessageId;
     /// A request for a second person.
     ApprovalId;
+    /// Another payload under a key that was taken.
+    ConflictId;
 }

@@ -17,6 +17,7 @@ pub mod operation;
 pub mod outbox;
 pub mod problem;
 pub mod reconciliation;
+pub mod record;
 pub mod verdict;
 pub mod view;
 pub mod workflow;

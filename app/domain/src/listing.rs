@@ -1,10 +1,17 @@
 //! Lists: filters, keyset cursors and pages, as the URL, the JSON API and the engine share them.
 
+mod records;
+
 use chrono::{DateTime, Utc};
 use serde::{Deserialize, Serialize};
 use uuid::Uuid;
 
 use crate::{inbox::InboxState, operation::Status, workflow::WorkflowState};
+
+pub use records::{
+    AuditFilter, ConflictFilter, EventFilter, IncidentFilter, IncidentState, LeaseFilter,
+    TimeCursor,
+};
 
 /// The most rows that a page may be configured to have; the engine holds the limit in force.
 pub const MAX_PAGE: i64 = 1_000;

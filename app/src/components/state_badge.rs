@@ -84,8 +84,13 @@ pub const fn cause_icon(cause: Cause) -> IconName {
     match cause {
         Cause::UnknownOutcome => IconName::Unknown,
         Cause::StuckLease => IconName::Clock,
+        Cause::ApprovalMine | Cause::ApprovalOthers => IconName::Person,
         Cause::PayloadConflict => IconName::Conflict,
-        Cause::OpenIncident => IconName::Warning,
+        Cause::StuckCompensation
+        | Cause::BlockedWorkflow
+        | Cause::DeadEvent
+        | Cause::UntakenMessage
+        | Cause::OpenIncident => IconName::Warning,
     }
 }
 
@@ -96,6 +101,12 @@ pub fn cause_flag(cause: Cause) -> AnyView {
         Cause::StuckLease => "lease stuck",
         Cause::PayloadConflict => "payload conflict",
         Cause::OpenIncident => "incident open",
+        Cause::ApprovalMine => "waits for me",
+        Cause::ApprovalOthers => "waits for approval",
+        Cause::StuckCompensation => "undo failed",
+        Cause::BlockedWorkflow => "workflow blocked",
+        Cause::DeadEvent => "event dead",
+        Cause::UntakenMessage => "message not taken in",
     };
     flag(cause_icon(cause), word).into_any()
 }

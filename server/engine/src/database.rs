@@ -16,7 +16,7 @@ use sqlx::{
     postgres::{PgConnectOptions, PgConnection, PgPoolOptions},
 };
 
-use crate::{error::EngineError, hints::Hints, settings::Settings};
+use crate::{error::EngineError, hints::Hints, pooler, settings::Settings};
 
 static MIGRATIONS: Migrator = sqlx::migrate!("../../migrations");
 
@@ -70,7 +70,9 @@ pub(crate) struct Pools {
 
 impl Pools {
     pub(crate) async fn connect(settings: &Settings) -> Result<Self, EngineError> {
-        let engine = connect(settings, "onceover_engine", settings.engine_connections).await?;
+        let role = "onceover_engine";
+        pooler::refuse(&options(settings, role)?, Some(role)).await?;
+        let engine = connect(settings, role, settings.engine_connections).await?;
         let console = connect(settings, "onceover_app", settings.console_connections).await?;
         Ok(Self { engine, console, hints: Hints::start(settings.clone()) })
     }
@@ -109,19 +111,28 @@ impl Pools {
     }
 }
 
-async fn connect(settings: &Settings, role: &str, connections: u32) -> Result<PgPool, EngineError> {
+fn options(settings: &Settings, role: &str) -> Result<PgConnectOptions, EngineError> {
     let options: PgConnectOptions = settings.database_url.parse()?;
-    let options = options.application_name(&settings.worker_name).options([
+    Ok(options.application_name(&settings.worker_name).options([
         ("role", role),
         ("statement_timeout", "5s"),
         ("lock_timeout", "2s"),
         ("idle_in_transaction_session_timeout", "10s"),
-    ]);
+    ]))
+}
+
+async fn connect(
+    settings: &Settings,
+    role: &'static str,
+    connections: u32,
+) -> Result<PgPool, EngineError> {
     let pool = PgPoolOptions::new()
         .max_connections(connections)
         .acquire_timeout(ACQUIRE_TIMEOUT)
+        // The wall between tenants hangs on the role; a pooler that was put there since drops it.
+        .after_connect(move |connection, _| Box::pin(pooler::expect_role(connection, role)))
         .after_release(|connection, _| Box::pin(roll_back(connection)))
-        .connect_with(options)
+        .connect_with(options(settings, role)?)
         .await?;
     Ok(pool)
 }
@@ -159,7 +170,12 @@ pub(crate) async fn notify(
     Ok(())
 }
 
+pub(crate) async fn check_direct(url: &str) -> Result<(), EngineError> {
+    pooler::refuse(&url.parse()?, None).await
+}
+
 pub(crate) async fn migrate(url: &str) -> Result<(), EngineError> {
+    check_direct(url).await?;
     let mut connection = PgConnection::connect(url).await?;
     MIGRATIONS.run(&mut connection).await?;
     connection.close().await?;
@@ -167,6 +183,7 @@ pub(crate) async fn migrate(url: &str) -> Result<(), EngineError> {
 }
 
 pub(crate) async fn check_migrated(url: &str) -> Result<(), EngineError> {
+    check_direct(url).await?;
     let mut connection = PgConnection::connect(url).await?;
     let applied = connection.list_applied_migrations("_sqlx_migrations").await?;
     for migration in MIGRATIONS.iter() {

@@ -12,6 +12,13 @@ pub enum EngineError {
     /// The database did not answer, or answered with a fault.
     #[error("the database failed")]
     Database(#[from] sqlx::Error),
+    /// A pooler stands between this program and PostgreSQL.
+    #[error(
+        "the database's address leads through a connection pooler that {0}; nothing was done. Connect \
+         to PostgreSQL itself: roles, time limits, prepared statements and LISTEN belong to a session \
+         of its own (docs/configuration.md, Poolers)"
+    )]
+    Pooled(&'static str),
     /// The schema could not be brought up to date, or is not.
     #[error("the migration failed")]
     Migration(#[from] sqlx::migrate::MigrateError),
@@ -74,6 +81,7 @@ impl EngineError {
             Self::Database(_) | Self::Migration(_) => Code::Unavailable,
             Self::Provider(..)
             | Self::Destination(..)
+            | Self::Pooled(_)
             | Self::Definition(_)
             | Self::Unreadable(_)
             | Self::Panicked => Code::Internal,

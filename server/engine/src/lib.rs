@@ -13,6 +13,7 @@ mod database;
 mod definition;
 mod error;
 mod hints;
+mod pooler;
 mod report;
 
 pub mod actions;
@@ -65,10 +66,23 @@ impl Engine {
     ///
     /// # Errors
     /// [`EngineError::Database`] where the server cannot be reached or lacks the roles;
+    /// [`EngineError::Pooled`] where a pooler stands before it;
     /// [`EngineError::Definition`] for workflows that cannot stand beside each other.
     pub async fn connect(settings: Settings) -> Result<Self, EngineError> {
+        Self::connect_with_models(settings, Vec::new()).await
+    }
+
+    /// [`Engine::connect`], with models of this process besides those that the settings name: each
+    /// under the provider's name that operation kinds give.
+    ///
+    /// # Errors
+    /// As [`Engine::connect`].
+    pub async fn connect_with_models(
+        settings: Settings,
+        models: Vec<(String, Arc<dyn provider::Model>)>,
+    ) -> Result<Self, EngineError> {
         let pools = Pools::connect(&settings).await?;
-        let providers = Arc::new(Providers::new(&settings)?);
+        let providers = Arc::new(Providers::new(&settings, models)?);
         let workflows = Arc::new(Registry::new(&settings.workflows)?);
         Ok(Self {
             pools,
@@ -78,6 +92,15 @@ impl Engine {
             settings: Arc::new(settings),
             workflows,
         })
+    }
+
+    /// Whether `url` leads to PostgreSQL itself, and not through a pooler of connections.
+    ///
+    /// # Errors
+    /// [`EngineError::Pooled`] says what the pooler does; [`EngineError::Database`] where nobody
+    /// answers.
+    pub async fn check_direct(url: &str) -> Result<(), EngineError> {
+        database::check_direct(url).await
     }
 
     /// Brings the database at `url` to this build's schema; forward only.

@@ -127,7 +127,8 @@ pub struct ProviderEndpoint {
     pub name: String,
     /// Where the effect is asked for: by POST at `http(s)://…`, or by mail at
     /// `smtp(s)://host:port?from=campaigns@example.com`. With `&recipients=example.com` a payload
-    /// without `to` is mailed to its `recipient_id` at that domain.
+    /// without `to` is mailed to its `recipient_id` at that domain. A model is asked at
+    /// `model+http(s)://…`.
     pub url: String,
     /// Where lookups are answered by GET. An http provider that names none answers them at `url`,
     /// an smtp provider not at all.

@@ -3,7 +3,7 @@
 use std::{collections::BTreeMap, fmt::Write as _, time::Duration};
 
 use domain::view::{BackgroundView, TaskView};
-use engine::{Engine, EngineError, Settings};
+use engine::{Engine, EngineError, Settings, background::UnreachedKind};
 use sqlx::{Connection as _, Row as _, postgres::PgConnection};
 use tokio::{io::AsyncReadExt as _, net::TcpStream, time::timeout};
 use url::Url;
@@ -41,8 +41,9 @@ pub async fn run(config: &Config) -> Result<(), Failure> {
                 ));
             } else {
                 match connected(settings).await {
-                    Ok((view, unrouted)) => {
+                    Ok((view, unrouted, unreached)) => {
                         print!("{}", told(&view));
+                        print!("{}", waiting(&view, &unreached));
                         // Nothing is wrong with them: they wait for a destination to be named.
                         if !unrouted.is_empty() {
                             println!(
@@ -88,10 +89,13 @@ pub async fn run(config: &Config) -> Result<(), Failure> {
 
 /// What the background says, and topics of events that no destination takes, once both pools have
 /// answered.
-async fn connected(settings: Settings) -> Result<(BackgroundView, Vec<String>), EngineError> {
+async fn connected(
+    settings: Settings,
+) -> Result<(BackgroundView, Vec<String>, Vec<UnreachedKind>), EngineError> {
     let engine = Engine::connect(settings).await?;
     engine.ping().await?;
-    Ok((engine.background_status().await?, engine.unrouted_topics().await?))
+    let unreached = engine.unreached_kinds().await?;
+    Ok((engine.background_status().await?, engine.unrouted_topics().await?, unreached))
 }
 
 /// What the background last said of itself: processes, and the latest report on each task.
@@ -143,7 +147,32 @@ fn told(view: &BackgroundView) -> String {
     text
 }
 
-async fn database(url: &str) -> Result<Vec<String>, sqlx::Error> {
+/// Kinds that nobody carries out: queued operations of them wait, and so do questions about unknown
+/// ones. No fault of this process: another may be about to start.
+fn waiting(view: &BackgroundView, unreached: &[UnreachedKind]) -> String {
+    let mut text = String::new();
+    // That no process is at work has been told already.
+    if view.workers.iter().any(|worker| worker.alive) {
+        for kind in unreached {
+            let _ = writeln!(
+                text,
+                "warning: no process at work reaches the provider {} of the kind {} ({}): what is queued of it \
+                 waits",
+                kind.provider, kind.kind, kind.tenant
+            );
+        }
+    }
+    text
+}
+
+async fn database(url: &str) -> Result<Vec<String>, EngineError> {
+    // What stands before the database comes first: behind a pooler nothing else can be believed.
+    if let Err(error) = Engine::check_direct(url).await {
+        return match error {
+            EngineError::Pooled(_) => Ok(vec![error.to_string()]),
+            error => Err(error),
+        };
+    }
     let mut connection = PgConnection::connect(url).await?;
     let row = sqlx::query(
         "select current_setting('server_version_num')::int as version,

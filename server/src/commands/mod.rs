@@ -9,7 +9,7 @@ pub mod token;
 
 use std::{error::Error, fmt::Display, future::Future};
 
-use engine::{EngineError, identity::Admin};
+use engine::{Engine, EngineError, identity::Admin};
 
 use crate::{
     cli::{Arguments, Command},
@@ -101,5 +101,6 @@ fn block_on<T>(work: impl Future<Output = Result<T, Failure>>) -> Result<T, Fail
 async fn administer(config: &Config) -> Result<Admin, Failure> {
     config.database()?;
     let url = config.migrate_url.as_ref().map(Secret::expose).unwrap_or_default();
+    Engine::check_direct(url).await?;
     Ok(Admin::connect(url).await?)
 }

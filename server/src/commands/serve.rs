@@ -2,7 +2,7 @@
 
 use std::net::SocketAddr;
 
-use engine::Engine;
+use engine::{Engine, EngineError};
 use leptos::config::LeptosOptions;
 use tokio::{net::TcpListener, sync::watch};
 
@@ -118,11 +118,12 @@ pub async fn migrate(config: &Config) -> Result<(), Failure> {
 
 async fn connected(config: &Config) -> Result<Engine, Failure> {
     let settings = config.engine()?;
-    Engine::check_migrated(&settings.database_url).await.map_err(|error| {
-        Failure::new(format!(
+    Engine::check_migrated(&settings.database_url).await.map_err(|error| match error {
+        EngineError::Pooled(_) => error.into(),
+        error => Failure::new(format!(
             "the database cannot be used; has `onceover migrate` run? {}",
             chain(&error)
-        ))
+        )),
     })?;
     Ok(Engine::connect(settings).await?)
 }

@@ -78,8 +78,8 @@ pub(super) fn providers(
     };
     let mut endpoints = Vec::new();
     for (name, url) in effects {
-        if !is_at(&url, &["http", "https", "smtp", "smtps"]) {
-            let why = format!("names no http or smtp address for {name}");
+        if !is_at(&url, &["http", "https", "smtp", "smtps", "model+http", "model+https"]) {
+            let why = format!("names no http, smtp or model+http address for {name}");
             return Err(ConfigError::new("ONCEOVER_PROVIDERS", why));
         }
         let lookup = lookups.iter().position(|(known, _)| *known == name);

@@ -12,6 +12,9 @@ mod inbox;
 mod members;
 mod openapi;
 mod operations;
+mod rules;
+mod query;
+mod records;
 mod webhooks;
 mod workflows;
 
@@ -55,6 +58,18 @@ fn table() -> Vec<(String, &'static str, MethodRouter<AppState>)> {
         (step("resume"), "POST", post(workflows::resume_step)),
         (step("checkpoint"), "POST", post(workflows::checkpoint)),
         (step("artifacts/{name}"), "GET", get(workflows::artifact)),
+        ("/kinds/{name}".to_owned(), "GET", get(rules::kind)),
+        ("/kinds/{name}/actions/put_kind".to_owned(), "POST", post(rules::put_kind)),
+        ("/staff".to_owned(), "GET", get(rules::members)),
+        ("/staff/{staff_id}/actions/grant".to_owned(), "POST", post(rules::grant)),
+        ("/outbox".to_owned(), "GET", get(records::events)),
+        ("/outbox/{id}".to_owned(), "GET", get(records::event)),
+        ("/conflicts".to_owned(), "GET", get(records::conflicts)),
+        ("/conflicts/{id}".to_owned(), "GET", get(records::conflict)),
+        ("/leases".to_owned(), "GET", get(records::leases)),
+        ("/incidents".to_owned(), "GET", get(records::incidents)),
+        ("/incidents/{id}".to_owned(), "GET", get(records::incident)),
+        ("/audit".to_owned(), "GET", get(records::audit)),
         ("/approvals".to_owned(), "GET", get(approvals::list)),
         ("/approvals/{id}".to_owned(), "GET", get(approvals::show)),
     ];

@@ -92,10 +92,10 @@ impl TestDatabase {
     /// When the database cannot be reached or refuses.
     pub async fn settle_outbox(&self) {
         for sql in [
-            "update outbox set status = 'publishing', version = version + 1, fence = fence + 1, move = 'X2'
-             where status = 'pending'",
+            "update outbox set status = 'publishing', version = version + 1, fence = fence + 1, owner = 'test',
+               lease_until = onceover_now(), move = 'X2' where status = 'pending'",
             "update outbox set status = 'published', settled_at = onceover_now(), version = version + 1,
-               move = 'X3' where status = 'publishing'",
+               owner = null, lease_until = null, move = 'X3' where status = 'publishing'",
             "update aggregates set head_seq = next_seq",
         ] {
             sqlx::query(sql)

@@ -4,9 +4,11 @@
 use std::{
     collections::{HashMap, HashSet},
     path::Path,
+    sync::Mutex,
     time::Duration,
 };
 
+use engine::Destination;
 use sandbox::{
     client::ConsumerControl,
     consumer::{self, Config},
@@ -22,8 +24,18 @@ use crate::{
 /// The suite moves the database's clock by days, and events are signed by it.
 const TOLERANCE: Duration = Duration::from_hours(24 * 3_650);
 
+/// An event that was taken.
+struct Taken {
+    id: String,
+    /// The tenant's, with its name before it.
+    aggregate: String,
+    sequence: u64,
+}
+
 pub struct Consumer {
     control: ConsumerControl,
+    /// What came by another way, before everything that comes here.
+    elsewhere: Mutex<Vec<Taken>>,
     /// Stops it when dropped.
     _stop: oneshot::Sender<()>,
 }
@@ -39,7 +51,7 @@ impl Consumer {
         tokio::spawn(consumer.run(async {
             let _ = stopped.await;
         }));
-        Self { control, _stop: stop }
+        Self { control, elsewhere: Mutex::default(), _stop: stop }
     }
 
     /// What a process is told so that it publishes here.
@@ -49,6 +61,31 @@ impl Consumer {
             ("ONCEOVER_DESTINATION_SECRETS", format!("consumer={SECRET}")),
             ("ONCEOVER_PRIVATE_DESTINATIONS", "consumer".into()),
         ]
+    }
+
+    /// The same, as an engine is told.
+    pub fn destination(&self) -> Destination {
+        Destination {
+            name: "consumer".into(),
+            url: self.control.events_url(),
+            topics: Vec::new(),
+            secret: Some(SECRET.into()),
+            allow_private: true,
+        }
+    }
+
+    /// Takes an event that came by another way, in its order; answers with its id.
+    pub fn take(&self, body: &[u8]) -> Option<String> {
+        let event = serde_json::from_slice::<Value>(body).ok()?;
+        let text = |name: &str| Some(event.get(name)?.as_str()?.to_owned());
+        let taken = Taken {
+            id: text("id")?,
+            aggregate: text("partitionkey")?,
+            sequence: text("sequence")?.parse().ok()?,
+        };
+        let id = taken.id.clone();
+        self.elsewhere.lock().unwrap().push(taken);
+        Some(id)
     }
 
     async fn ledger(&self) -> Vec<Map<String, Value>> {
@@ -67,10 +104,16 @@ impl Consumer {
             .fetch_all(scene.database.owner_pool())
             .await
             .unwrap();
-        let ledger = self.ledger().await;
-        let ids: HashSet<_> = ledger.iter().filter_map(|taken| taken["id"].as_str()).collect();
-        if ids.len() != ledger.len() {
-            let what = format!("{} events stand in {} entries", ids.len(), ledger.len());
+        let text = |value: &Value| value.as_str().unwrap().to_owned();
+        let mut all = std::mem::take(&mut *self.elsewhere.lock().unwrap());
+        all.extend(self.ledger().await.iter().map(|taken| Taken {
+            id: text(&taken["id"]),
+            aggregate: format!("{}/{}", text(&taken["tenant"]), text(&taken["aggregate"])),
+            sequence: taken["sequence"].as_u64().unwrap(),
+        }));
+        let ids: HashSet<_> = all.iter().map(|taken| taken.id.as_str()).collect();
+        if ids.len() != all.len() {
+            let what = format!("{} events stand in {} entries", ids.len(), all.len());
             found.push(Violation { invariant: "I11 one effect at the consumer", what });
         }
         for (id, status) in stored {
@@ -80,15 +123,13 @@ impl Consumer {
             }
         }
         let mut heads = HashMap::new();
-        for taken in &ledger {
-            let aggregate = format!("{}/{}", taken["tenant"], taken["aggregate"]);
-            let head = heads.entry(aggregate).or_insert(0);
-            let sequence = taken["sequence"].as_u64().unwrap();
-            if sequence != *head + 1 {
-                let what = format!("{} of {} came after {head}", taken["id"], taken["aggregate"]);
+        for taken in &all {
+            let head = heads.entry(taken.aggregate.as_str()).or_insert(0);
+            if taken.sequence != *head + 1 {
+                let what = format!("{} of {} came after {head}", taken.id, taken.aggregate);
                 found.push(Violation { invariant: "I11 no inversion or gap", what });
             }
-            *head = sequence;
+            *head = taken.sequence;
         }
     }
 }

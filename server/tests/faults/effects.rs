@@ -7,8 +7,12 @@ use engine::{Reserve, store::kind::KindPolicy};
 use sandbox::{EffectKind, Provider};
 use serde_json::{Map, Value};
 
+use crate::undoing::undo_of;
+
 /// How long a lease of these kinds lasts. Nobody waits for it: the database's clock is moved.
 pub const LEASE_MS: i64 = 60_000;
+/// How long contents of mails stay after their end; of money and publications they stay for good.
+pub const RETENTION_MS: i64 = 30 * 24 * 60 * 60 * 1_000;
 /// Longer than each lease, pause and window of these kinds.
 pub const PAST_LEASE: Duration = Duration::from_secs(61);
 
@@ -77,6 +81,20 @@ impl Effect {
             && line.get(self.subject()).and_then(Value::as_str) == Some(subject)
     }
 
+    /// Its policy, as far as a lookup goes, and that of its undo.
+    pub fn policies(self, lookup: bool) -> Vec<KindPolicy> {
+        let own = self.policy(lookup);
+        let undo = undo_of(self).map(|(kind, member)| KindPolicy {
+            name: kind.operation().into(),
+            provider: Some(kind.name().into()),
+            undo_kind: None,
+            undo_reference_member: Some(member.into()),
+            ..own.clone()
+        });
+        // The undo first: a kind names what must be there.
+        undo.into_iter().chain([own]).collect()
+    }
+
     /// Its policy, as far as a lookup goes.
     pub fn policy(self, lookup: bool) -> KindPolicy {
         let money = self == Self::Charge;
@@ -99,12 +117,12 @@ impl Effect {
             max_claims: 100,
             max_reconcile_tries: 20,
             backoff_ms: 500,
-            retention_ms: None,
+            retention_ms: (self == Self::Mail).then_some(RETENTION_MS),
             approval_threshold_minor: money.then_some(100_000),
             masked_pointers: vec![],
             search_pointers: vec![],
             reference_url: None,
-            undo_kind: None,
+            undo_kind: undo_of(self).map(|(kind, _)| kind.operation().into()),
             undo_reference_member: None,
             purge_after_ms: None,
             publication: self == Self::Publication,

@@ -1,11 +1,13 @@
 //! The short form, as tests, and the long one, which `make faults` asks for.
 
 use std::{
+    collections::BTreeSet,
     panic::{AssertUnwindSafe, catch_unwind},
     sync::{Arc, Mutex},
 };
 
 use crate::{
+    broker::broker,
     clocks::wrong_clocks,
     controls,
     cuts::{Way, cut},
@@ -31,7 +33,7 @@ async fn kill_at_all(asked: u64) -> Tally {
     let asked = times(asked);
     let only = std::env::var("FAULT_POINT").unwrap_or_default();
     let points: Vec<Point> =
-        POINTS.iter().copied().filter(|point| only.is_empty() || point.name == only).collect();
+        POINTS.iter().copied().filter(|point| only.is_empty() || point.label() == only).collect();
     let left = Arc::new(Mutex::new(points));
     // Threads with a runtime each: starting a process blocks, and must not hold the others up.
     let lines: Vec<_> = (0..ABREAST)
@@ -47,7 +49,7 @@ async fn kill_at_all(asked: u64) -> Tally {
                         catch_unwind(AssertUnwindSafe(|| runtime.block_on(kill_at(point, asked))));
                     match killed {
                         Ok(tally) => all += tally,
-                        Err(_) => all.violations.push(format!("{} failed", point.name)),
+                        Err(_) => all.violations.push(format!("{} failed", point.label())),
                     }
                 }
             })
@@ -99,8 +101,20 @@ async fn cut_from_provider_or_database_nothing_is_doubled_or_lost() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn without_its_broker_all_goes_on_and_all_is_told_once_it_is_back() {
+    broker(8).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn workers_with_wrong_clocks_change_nothing() {
     wrong_clocks(24).await;
+}
+
+#[test]
+fn every_one_of_the_23_points_is_killed_at_as_often_as_asked() {
+    let named: BTreeSet<_> =
+        POINTS.iter().filter(|point| point.asked(20) == 20).map(|point| point.name).collect();
+    assert_eq!(named.len(), 23, "{named:?}");
 }
 
 #[test]
@@ -123,6 +137,7 @@ async fn long_form() {
     for way in [Way::Provider, Way::Database] {
         all += cut(way, 60).await;
     }
+    all += broker(40).await;
     if let Some(tally) = wrong_clocks(200).await {
         all += tally;
     }

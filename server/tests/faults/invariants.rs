@@ -7,7 +7,11 @@ use domain::problem::Code;
 use engine::{Admission, EngineError};
 use serde_json::{Map, Value};
 
-use crate::scene::{Asked, Scene};
+use crate::{
+    closing,
+    scene::{Asked, Scene},
+    undone,
+};
 
 /// Something that must not be. `double` and `loss` are what the figures count.
 #[derive(Debug)]
@@ -22,6 +26,23 @@ const TABLES: &[(&str, &str)] = &[
         "I5 every row ends final or with a person",
         "select id::text from operations
          where status not in ('succeeded', 'failed_terminal') and not needs_manual",
+    ),
+    (
+        "I4 no more is given back than was taken, undos in doubt counted",
+        "select o.id::text from operations o join compensations c
+           on (c.tenant_id, c.operation_id) = (o.tenant_id, o.id)
+         where c.status not in ('not_needed', 'failed', 'accepted_undone_not')
+         group by o.tenant_id, o.id, o.amount_minor having sum(c.amount_minor) > o.amount_minor",
+    ),
+    (
+        "I5 every workflow and undo ends final or with a person",
+        "select id::text || ' ' || status from workflows
+           where completed_at is null and status not in ('blocked', 'compensation_stuck')
+         union all select c.id::text || ' ' || c.status from compensations c
+           left join operations u on u.tenant_id = c.tenant_id and u.id = c.undo_id
+           left join operations f on f.tenant_id = c.tenant_id and f.id = c.operation_id
+           where c.status in ('requested', 'waiting_forward', 'running')
+             and not coalesce(u.needs_manual, f.needs_manual)",
     ),
     (
         "I9 a call is ended under its own fence",
@@ -52,6 +73,14 @@ const TABLES: &[(&str, &str)] = &[
         "select a.aggregate from aggregates a
          where a.next_seq - 1 <> (select count(*) from outbox b
            where b.tenant_id = a.tenant_id and b.aggregate = a.aggregate)",
+    ),
+    (
+        "I14 what did not happen is not undone",
+        "select c.operation_id::text from compensations c join operations o
+           on (o.tenant_id, o.id) = (c.tenant_id, c.operation_id)
+         where c.status in ('running', 'compensated', 'failed') and o.status = 'failed_terminal'
+           and not exists (select from corrections x
+             where x.tenant_id = o.tenant_id and x.operation_id = o.id)",
     ),
     (
         "I15 one decision, one audit row",
@@ -88,16 +117,28 @@ const TABLES: &[(&str, &str)] = &[
 /// Everything that must not be, of a scene that was driven to quiet.
 pub async fn invariants(scene: &Scene) -> Vec<Violation> {
     let mut found = Vec::new();
-    for (invariant, sql) in TABLES {
+    tables(scene, TABLES, &mut found).await;
+    let ledger = scene.providers.ledger(&[]).await.unwrap();
+    effects(scene, &ledger, &mut found).await;
+    undone::judge(scene, &ledger, &mut found).await;
+    for asked in scene.all_asked().iter().rev().take(10) {
+        answers(scene, asked, &mut found).await;
+    }
+    closing::try_all(scene, &mut found).await;
+    tables(scene, closing::EXPIRED, &mut found).await;
+    found
+}
+
+async fn tables(
+    scene: &Scene,
+    tables: &[(&'static str, &'static str)],
+    found: &mut Vec<Violation>,
+) {
+    for (invariant, sql) in tables {
         let rows: Vec<String> =
             sqlx::query_scalar(*sql).fetch_all(scene.database.owner_pool()).await.unwrap();
         found.extend(rows.into_iter().map(|what| Violation { invariant, what }));
     }
-    effects(scene, &mut found).await;
-    for asked in scene.all_asked().iter().rev().take(10) {
-        answers(scene, asked, &mut found).await;
-    }
-    found
 }
 
 /// The state of each operation, and whether an incident about it is open.
@@ -114,16 +155,15 @@ async fn states(scene: &Scene) -> HashMap<String, (String, bool)> {
 }
 
 /// I1 to I3, I5, I6: what the ledger holds against what we say.
-async fn effects(scene: &Scene, found: &mut Vec<Violation>) {
-    let ledger = scene.providers.ledger(&[]).await.unwrap();
+async fn effects(scene: &Scene, ledger: &[Map<String, Value>], found: &mut Vec<Violation>) {
     let states = states(scene).await;
     let mut seen = std::collections::HashSet::new();
     for asked in scene.all_asked() {
         let what = |text: &str| format!("{asked:?}: {text}");
-        if seen.insert(asked.subject.clone()) && times(&ledger, &asked) > 1 {
+        if seen.insert(asked.subject.clone()) && times(ledger, &asked) > 1 {
             found.push(Violation {
                 invariant: "double",
-                what: what(&format!("{} times", times(&ledger, &asked))),
+                what: what(&format!("{} times", times(ledger, &asked))),
             });
         }
         let by_key = ledger.iter().filter(|line| line["key"] == asked.id.to_string()).count();

@@ -7,7 +7,9 @@
 
 #![allow(clippy::unwrap_used, reason = "a test ends at the first surprise")]
 
+mod broker;
 mod clocks;
+mod closing;
 mod console;
 mod consumer;
 mod controls;
@@ -25,5 +27,7 @@ mod rescue;
 mod restarts;
 mod scene;
 mod seed;
+mod undoing;
+mod undone;
 mod waiting;
 mod workflows;

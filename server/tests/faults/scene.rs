@@ -26,6 +26,7 @@ use testkit::{TestDatabase, eventually};
 use tokio::sync::Mutex;
 
 use crate::{
+    consumer::Consumer,
     effects::{Effect, PAST_LEASE},
     processes::Process,
     workflows,
@@ -54,6 +55,8 @@ pub struct Scene {
     pub operator_token: String,
     pub providers: ProviderControl,
     pub endpoints: String,
+    /// Of its events, wherever they come from.
+    pub consumer: Consumer,
     pub asked: StdMutex<Vec<Asked>>,
     pub folder: PathBuf,
     hands: Mutex<Worker>,
@@ -111,8 +114,8 @@ impl Scene {
         let mut admin = Admin::connect(&database.url()).await.unwrap();
         for slug in ["acme", "globex"] {
             let tenant = admin.ensure_tenant(slug, slug).await.unwrap();
-            for effect in Effect::ALL {
-                admin.put_kind(tenant, &effect.policy(lookup)).await.unwrap();
+            for policy in Effect::ALL.into_iter().flat_map(|effect| effect.policies(lookup)) {
+                admin.put_kind(tenant, &policy).await.unwrap();
             }
         }
         let folder = std::env::temp_dir()
@@ -160,6 +163,7 @@ impl Scene {
             operator,
             operator_token,
             endpoints,
+            consumer: Consumer::start(&folder).await,
             asked: StdMutex::default(),
             folder,
             next: AtomicU32::new(0),

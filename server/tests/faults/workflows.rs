@@ -1,6 +1,7 @@
 //! SIGKILL within workflows (R11): mail, charge, publish, one after the other. Killed before a step,
 //! between its effect and its checkpoint, between checkpoints, and before the end, each step's
-//! effect happens once, in order, and every workflow completes.
+//! effect happens once, in order, and every workflow completes. Sales, which are undone, are
+//! `undoing`'s.
 //!
 //! Definitions are code, so the process to kill is this test program itself, run as a child: the
 //! engine's background with the definitions below.
@@ -25,7 +26,8 @@ use crate::{
     waiting::ended,
 };
 
-const KIND: &str = "order";
+const ORDER: &str = "order";
+pub const SALE: &str = "sale";
 
 /// One after the other, each about the subject that the workflow's input names.
 pub fn definitions() -> Vec<Definition> {
@@ -41,11 +43,15 @@ pub fn definitions() -> Vec<Definition> {
             })
         })
     };
-    let order = Definition::of(KIND, 1)
+    let order = Definition::of(ORDER, 1)
         .step("mail", step(Effect::Mail))
         .step("charge", step(Effect::Charge).after(&["mail"]))
         .step("publish", step(Effect::Publication).after(&["charge"]));
-    vec![order.build().unwrap()]
+    let sale = Definition::of(SALE, 1)
+        .step("charge", step(Effect::Charge))
+        .step("publish", step(Effect::Publication).after(&["charge"]))
+        .step("mail", step(Effect::Mail).after(&["publish"]));
+    vec![order.build().unwrap(), sale.build().unwrap()]
 }
 
 /// The child: everything in the background, and workflows' turns more often than in production.
@@ -70,7 +76,8 @@ async fn child() {
     server::background::run(engine, stopped, Duration::from_secs(1)).await;
 }
 
-fn worker(scene: &Scene, order: &str, report: &str) -> Process {
+/// The child, with the order to die.
+pub fn worker(scene: &Scene, order: &str, report: &str) -> Process {
     let url = scene.database.url();
     let program = std::env::current_exe().unwrap();
     let environment = [
@@ -94,7 +101,7 @@ pub async fn kill(scene: &Scene, point: Point, asked: u64) {
             let subject = format!("{}-{subjects}", scene.name);
             let input = json!({ "subject": subject }).to_string().into_bytes();
             let begun =
-                scene.engine.start_workflow(&scene.service, KIND, &subject, &input).await.unwrap();
+                scene.engine.start_workflow(&scene.service, ORDER, &subject, &input).await.unwrap();
             assert!(matches!(begun, Begun::Fresh(_)));
         }
         let mut child = worker(scene, &order, &report);
@@ -110,18 +117,18 @@ pub async fn kill(scene: &Scene, point: Point, asked: u64) {
     .await;
 }
 
-/// I13 and W7: each step once, in order, and the workflow completed.
+/// I13 and W7: each step once, in order, and the workflow completed; of a sale each step at most
+/// once, and the workflow compensated.
 pub async fn judge(scene: &Scene, found: &mut Vec<Violation>) {
     let ledger = scene.providers.ledger(&[]).await.unwrap();
-    let flows: Vec<(String, String)> = sqlx::query_as("select key, status from workflows")
-        .fetch_all(scene.database.owner_pool())
-        .await
-        .unwrap();
-    for (subject, status) in flows {
-        let place = |effect: Effect| {
-            let line = ledger.iter().find(|line| effect.is_in(line, &subject))?;
-            line["at_ms"].as_i64()
-        };
+    let flows: Vec<(String, String, String)> =
+        sqlx::query_as("select kind, key, status from workflows")
+            .fetch_all(scene.database.owner_pool())
+            .await
+            .unwrap();
+    for (kind, subject, status) in flows {
+        let is_order = kind == ORDER;
+        let place = |effect: Effect| ledger.iter().position(|line| effect.is_in(line, &subject));
         for effect in Effect::ALL {
             let asked = Asked {
                 id: domain::ids::OperationId::new(uuid::Uuid::nil()),
@@ -129,20 +136,21 @@ pub async fn judge(scene: &Scene, found: &mut Vec<Violation>) {
                 subject: subject.clone(),
             };
             match times(&ledger, &asked) {
-                1 => {}
-                0 => found.push(Violation {
+                0 if is_order || effect == Effect::Charge => found.push(Violation {
                     invariant: "loss",
                     what: format!("{status} {subject}: no {effect:?}"),
                 }),
+                0 | 1 => {}
                 more => found.push(Violation {
                     invariant: "double",
                     what: format!("{subject}: {effect:?} {more} times"),
                 }),
             }
         }
-        let in_order = place(Effect::Mail) < place(Effect::Charge)
-            && place(Effect::Charge) < place(Effect::Publication);
-        if status != "completed" || !in_order {
+        let in_order = !is_order
+            || place(Effect::Mail) < place(Effect::Charge)
+                && place(Effect::Charge) < place(Effect::Publication);
+        if status != if is_order { "completed" } else { "compensated" } || !in_order {
             let what = format!("{subject} is {status}, its steps in order: {in_order}");
             found.push(Violation { invariant: "I13 each step once, in order", what });
         }

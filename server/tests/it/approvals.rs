@@ -168,3 +168,65 @@ async fn where_nobody_could_approve_the_call_says_so() {
         .unwrap();
     assert_eq!(rows, 0);
 }
+
+#[tokio::test]
+async fn a_policy_that_loosens_and_the_right_to_approve_wait_for_a_second_person_over_http() {
+    let stage = Stage::open().await;
+    let admin = stage.staff("admin@acme.test").await;
+    let approver = stage.staff("approver@acme.test").await;
+    let operator = stage.staff("operator@acme.test").await;
+    let kind = admin.get("/kinds/invoice.charge").await.json();
+    let version = kind["version"].as_i64().unwrap();
+    let put = "/kinds/invoice.charge/actions/put_kind";
+    let with = |member: &str, value: Value, version: i64| {
+        let mut policy = kind["policy"].clone();
+        policy[member] = value;
+        json!({ "version": version, "reason": "the finance team asked for it", "policy": policy })
+    };
+    let tight = with("approval_threshold_minor", json!(1), version);
+    operator.post(put, &tight).await.refused(Code::PermissionMissing);
+    admin.post(put, &with("treshold", json!(1), version)).await.refused(Code::Unprocessable);
+    admin
+        .post(put, &json!({ "version": version, "reason": "why" }))
+        .await
+        .refused(Code::Unprocessable);
+    admin.post(put, &with("name", json!("other"), version)).await.refused(Code::Unprocessable);
+    admin.get("/kinds/nothing").await.refused(Code::NotFound);
+
+    admin.post(put, &tight).await.expect(StatusCode::OK);
+    let loose = with("money", json!(false), version + 1);
+    let waits = admin.post(put, &loose).await;
+    let request = request_of(&waits);
+    let in_force = async || admin.get("/kinds/invoice.charge").await.json();
+    assert_eq!(in_force().await["policy"]["money"], true, "nothing happened yet");
+    let approve = format!("/approvals/{request}/actions/approve");
+    approver.post(&approve, &json!({ "version": 1 })).await.expect(StatusCode::OK);
+    assert_eq!(in_force().await["policy"]["money"], false);
+    assert_eq!(in_force().await["version"], version + 2);
+
+    let viewer = async || {
+        let people = admin.get("/staff").await.json();
+        let people = people["items"].as_array().unwrap().clone();
+        people.into_iter().find(|member| member["email"] == "viewer@acme.test").unwrap()
+    };
+    operator.get("/staff").await.refused(Code::PermissionMissing);
+    let one = viewer().await;
+    let path = format!("/staff/{}/actions/grant", one["id"].as_str().unwrap());
+    let grant = |role: &str, version: &Value| json!({ "version": version, "reason": "joins the desk", "role": role });
+    operator
+        .post(&path, &grant("operator", &one["version"]))
+        .await
+        .refused(Code::PermissionMissing);
+    admin.post(&path, &grant("emperor", &one["version"])).await.refused(Code::Unprocessable);
+    admin.post(&path, &grant("operator", &one["version"])).await.expect(StatusCode::OK);
+    let one = viewer().await;
+    assert_eq!(one["role"], "operator");
+    let waits = admin.post(&path, &grant("approver", &one["version"])).await;
+    let request = request_of(&waits);
+    assert_eq!(viewer().await["role"], "operator");
+    let approve = format!("/approvals/{request}/actions/approve");
+    approver.post(&approve, &json!({ "version": 1 })).await.expect(StatusCode::OK);
+    assert_eq!(viewer().await["role"], "approver");
+    let nobody = format!("/staff/{}/actions/grant", uuid::Uuid::now_v7());
+    admin.post(&nobody, &grant("viewer", &json!(1))).await.refused(Code::NotFound);
+}

@@ -10,7 +10,7 @@ use testkit::TestDatabase;
 
 use crate::support::{PASSWORD, WEBHOOK_SECRET};
 
-fn onceover(arguments: &[&str], environment: &[(&str, &str)], input: &str) -> Output {
+pub fn onceover(arguments: &[&str], environment: &[(&str, &str)], input: &str) -> Output {
     let mut child = Command::new(env!("CARGO_BIN_EXE_onceover"))
         .args(arguments)
         .env_clear()
@@ -26,7 +26,7 @@ fn onceover(arguments: &[&str], environment: &[(&str, &str)], input: &str) -> Ou
 }
 
 #[track_caller]
-fn refuses(output: &Output, words: &str) {
+pub fn refuses(output: &Output, words: &str) {
     let told = String::from_utf8_lossy(&output.stderr);
     assert_eq!(output.status.code(), Some(1), "{told}");
     assert!(told.contains(words), "{told}");

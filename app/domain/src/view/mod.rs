@@ -4,9 +4,15 @@
 //! see. Instants are the database's (D19); `as_of` says when they were read.
 
 mod approval;
+mod audit;
 mod background;
 mod compensation;
+mod conflict;
+mod event;
+mod health;
 mod inbox;
+mod incident;
+mod lease;
 mod operation;
 mod overview;
 mod receipt;
@@ -14,11 +20,17 @@ mod record;
 mod workflow;
 
 pub use approval::ApprovalView;
+pub use audit::AuditRow;
 pub use background::{BackgroundView, TaskView, WorkerView};
 pub use compensation::{CompensationPlan, PlannedUndo, UndoView};
+pub use conflict::{ConflictDetail, ConflictRow};
+pub use event::{AggregateView, EnvelopeView, EventAttempt, EventDetail, EventRow};
+pub use health::{BreakerView, HealthView, PublisherHealth, TaskHealth, TransactionView};
 pub use inbox::{MessageConflict, MessageDetail, MessageRow, MoveView, RelatedOperation};
+pub use incident::{IncidentDetail, IncidentRow, IncidentStep, RecordRef};
+pub use lease::LeaseRow;
 pub use operation::{ActionOffer, BodyView, KindView, OperationDetail, OperationRow, ResponseView};
-pub use overview::{AttentionRow, Cause, Me, Overview, Queue};
+pub use overview::{AgeBucket, AttentionRow, Cause, Me, OutcomeHour, Overview, Queue};
 pub use receipt::{AlsoDecided, ApprovedBy, Receipt, ReceiptState, Refusal, StateWord};
 pub use record::{
     AuditView, ConflictView, CorrectionView, EvidenceView, FieldChange, IncidentView, NoteView,

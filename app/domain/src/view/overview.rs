@@ -3,8 +3,8 @@
 use chrono::{DateTime, Utc};
 use serde::{Deserialize, Serialize};
 
-use super::operation::OperationRow;
-use crate::{access::Role, money::Money};
+use super::{health::HealthView, incident::RecordRef, operation::OperationRow};
+use crate::{access::Role, money::Money, record::RecordType};
 
 /// What needs a person now.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -15,6 +15,12 @@ pub struct Overview {
     pub queues: Vec<Queue>,
     /// All causes together, the greatest stake and age first.
     pub merged: Vec<AttentionRow>,
+    /// Whether what works for people works.
+    pub health: HealthView,
+    /// What became of operations in each of the last 24 hours, oldest first.
+    pub outcomes: Vec<OutcomeHour>,
+    /// How long outcomes have been unknown, the youngest first.
+    pub ageing: Vec<AgeBucket>,
 }
 
 /// Why something needs a person.
@@ -25,16 +31,38 @@ pub enum Cause {
     UnknownOutcome,
     /// A lease ended and nobody took over.
     StuckLease,
-    /// The same key came with another payload.
-    PayloadConflict,
+    /// A request that the reader may approve.
+    ApprovalMine,
+    /// A request that somebody else has to approve.
+    ApprovalOthers,
+    /// An undo failed.
+    StuckCompensation,
+    /// A workflow cannot go on by itself.
+    BlockedWorkflow,
+    /// An event was refused too often and blocks those behind it.
+    DeadEvent,
+    /// A message was not taken in: too late, or it failed too often.
+    UntakenMessage,
     /// An incident is open.
     OpenIncident,
+    /// The same key came with another payload.
+    PayloadConflict,
 }
 
 impl Cause {
     /// All causes, the most pressing first.
-    pub const ALL: [Self; 4] =
-        [Self::UnknownOutcome, Self::StuckLease, Self::OpenIncident, Self::PayloadConflict];
+    pub const ALL: [Self; 10] = [
+        Self::UnknownOutcome,
+        Self::StuckLease,
+        Self::ApprovalMine,
+        Self::ApprovalOthers,
+        Self::StuckCompensation,
+        Self::BlockedWorkflow,
+        Self::DeadEvent,
+        Self::UntakenMessage,
+        Self::OpenIncident,
+        Self::PayloadConflict,
+    ];
 
     /// The queue's name.
     #[must_use]
@@ -42,8 +70,46 @@ impl Cause {
         match self {
             Self::UnknownOutcome => "Unknown outcomes",
             Self::StuckLease => "Stuck leases",
-            Self::PayloadConflict => "Payload conflicts",
+            Self::ApprovalMine => "Approvals waiting for me",
+            Self::ApprovalOthers => "Approvals waiting for others",
+            Self::StuckCompensation => "Stuck compensations",
+            Self::BlockedWorkflow => "Blocked workflows",
+            Self::DeadEvent => "Dead events",
+            Self::UntakenMessage => "Messages not taken in",
             Self::OpenIncident => "Open incidents",
+            Self::PayloadConflict => "Payload conflicts",
+        }
+    }
+
+    /// The word in URLs.
+    #[must_use]
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::UnknownOutcome => "unknown_outcome",
+            Self::StuckLease => "stuck_lease",
+            Self::ApprovalMine => "approval_mine",
+            Self::ApprovalOthers => "approval_others",
+            Self::StuckCompensation => "stuck_compensation",
+            Self::BlockedWorkflow => "blocked_workflow",
+            Self::DeadEvent => "dead_event",
+            Self::UntakenMessage => "untaken_message",
+            Self::OpenIncident => "open_incident",
+            Self::PayloadConflict => "payload_conflict",
+        }
+    }
+
+    /// What kind of record waits for it.
+    #[must_use]
+    pub const fn record(self) -> RecordType {
+        match self {
+            Self::UnknownOutcome | Self::StuckLease => RecordType::Operation,
+            Self::ApprovalMine | Self::ApprovalOthers => RecordType::Approval,
+            Self::StuckCompensation => RecordType::Compensation,
+            Self::BlockedWorkflow => RecordType::Workflow,
+            Self::DeadEvent => RecordType::Event,
+            Self::UntakenMessage => RecordType::Message,
+            Self::OpenIncident => RecordType::Incident,
+            Self::PayloadConflict => RecordType::Conflict,
         }
     }
 }
@@ -68,10 +134,40 @@ pub struct Queue {
 pub struct AttentionRow {
     /// Why it is here.
     pub cause: Cause,
-    /// The operation.
-    pub operation: OperationRow,
+    /// The record: its kind, its id, what it is called, the amount at stake.
+    pub record: RecordRef,
+    /// The operation that it is, or is about, where it is about one.
+    pub operation: Option<OperationRow>,
     /// Since when it waits.
     pub since: DateTime<Utc>,
+}
+
+/// What became of operations within one hour.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct OutcomeHour {
+    /// When the hour began.
+    pub from: DateTime<Utc>,
+    /// Operations that succeeded.
+    pub succeeded: i64,
+    /// Operations that failed for good.
+    pub failed: i64,
+    /// Operations whose outcome became unknown.
+    pub unknown: i64,
+}
+
+/// Unknown outcomes of one age.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct AgeBucket {
+    /// At least so old, in milliseconds.
+    pub from_ms: i64,
+    /// Younger than this; `None`: however old.
+    pub to_ms: Option<i64>,
+    /// Those that machines still ask about, counted up to a bound.
+    pub machines: i64,
+    /// Those that wait for a person, counted up to a bound.
+    pub people: i64,
+    /// Whether one of the two counts stopped at its bound.
+    pub more: bool,
 }
 
 /// Who is signed in, for the frame of every page.

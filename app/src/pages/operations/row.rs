@@ -5,7 +5,8 @@ use chrono::{DateTime, Utc};
 use domain::{
     ids::OperationId,
     lease::{LeaseState, LeaseView},
-    view::{AttentionRow, OperationRow},
+    record::RecordType,
+    view::{AttentionRow, Cause, OperationRow, RecordRef},
 };
 use leptos::prelude::*;
 
@@ -69,7 +70,8 @@ pub fn list_row(row: OperationRow, as_of: DateTime<Utc>) -> AnyView {
 
 /// A row of the merged queue.
 pub fn attention_row(row: AttentionRow, as_of: DateTime<Utc>) -> AnyView {
-    let AttentionRow { cause, operation: row, since } = row;
+    let AttentionRow { cause, record, operation, since } = row;
+    let Some(row) = operation else { return other_row(cause, record, since, as_of) };
     view! {
         <tr class="row" role="row" data-status=status_word(row.status, row.tombstoned)>
             <td role="cell" class="col-status">
@@ -83,6 +85,35 @@ pub fn attention_row(row: AttentionRow, as_of: DateTime<Utc>) -> AnyView {
             <td role="cell" class="col-amount num"><Amount amount=row.amount/></td>
             <td role="cell" class="col-updated num cell-sub"><Ago at=since as_of/></td>
             <td role="cell" class="col-taken cell-sub">{row.taken_by.map(taken)}</td>
+        </tr>
+    }
+    .into_any()
+}
+
+/// A row about another record than an operation. It has a link only where it has a page.
+fn other_row(
+    cause: Cause,
+    record: RecordRef,
+    since: DateTime<Utc>,
+    as_of: DateTime<Utc>,
+) -> AnyView {
+    let paged = matches!(record.record, RecordType::Operation | RecordType::Compensation);
+    let key = if paged {
+        let href = record.record.href(&record.page_id);
+        view! { <a class="row-link" href=href><Key text=record.key/></a> }.into_any()
+    } else {
+        view! { <Key text=record.key/> }.into_any()
+    };
+    view! {
+        <tr class="row" role="row">
+            <td role="cell" class="col-status"><PersonDot/> {record.status}</td>
+            <td role="cell" class="col-cause">{cause_flag(cause)}</td>
+            <td role="cell" class="col-operation cell-sub">{record.label}</td>
+            <td role="cell" class="col-key">{key}</td>
+            <td role="cell" class="col-reference cell-sub"></td>
+            <td role="cell" class="col-amount num"><Amount amount=record.amount/></td>
+            <td role="cell" class="col-updated num cell-sub"><Ago at=since as_of/></td>
+            <td role="cell" class="col-taken cell-sub"></td>
         </tr>
     }
     .into_any()

@@ -36,6 +36,7 @@ pub use settle::Settling;
 
 pub(crate) use ask::who_may;
 pub(crate) use view::{Seen, view as approval_view};
+pub(crate) use weigh::leaves;
 
 use self::{hand::Hand, held::Held};
 

@@ -55,7 +55,7 @@ pub(super) async fn weigh(
 
 /// The states that a verb leaves from. The machine's own function and the database's trigger hold
 /// the same; here it keeps a request for approval from being written for nothing.
-fn leaves(kind: TargetType, verb: Verb) -> &'static [&'static str] {
+pub(crate) fn leaves(kind: TargetType, verb: Verb) -> &'static [&'static str] {
     match (kind, verb) {
         (TargetType::Workflow, Verb::Cancel) => &["running", "waiting"],
         (TargetType::Workflow, Verb::Resume | Verb::Compensate) => &["blocked"],

@@ -24,6 +24,12 @@ pub enum Queue {
     Undoing,
     /// Workflows that are due for a turn, whoever has their definition.
     Workflows,
+    /// Events whose publisher was lost.
+    LapsedEvents,
+    /// Messages whose window is over.
+    Inbox,
+    /// Requests for a second person whose time is over.
+    Requests,
 }
 
 impl Engine {
@@ -40,6 +46,9 @@ impl Engine {
             Queue::Events => backlog::events(&mut db).await,
             Queue::Undoing => backlog::undoing(&mut db).await,
             Queue::Workflows => backlog::workflows(&mut db).await,
+            Queue::LapsedEvents => backlog::lapsed_events(&mut db).await,
+            Queue::Inbox => backlog::inbox(&mut db).await,
+            Queue::Requests => backlog::requests(&mut db).await,
             Queue::Purge => {
                 let kinds = kind::purgeable(&mut db).await?;
                 backlog::purge(&mut db, &kinds).await

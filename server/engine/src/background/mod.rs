@@ -10,7 +10,7 @@ mod worker;
 pub use crate::report::{Backlog, Report};
 pub use backlog::Queue;
 pub use load::Load;
-pub use status::{ProcessBeat, TaskStatus};
+pub use status::{ProcessBeat, TaskStatus, UnreachedKind};
 pub use worker::Worker;
 
 use std::time::Duration;

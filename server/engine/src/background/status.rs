@@ -7,13 +7,17 @@ use crate::{
     Engine, StaffCaller,
     error::EngineError,
     report::Report,
-    store::{kind, lease, task_status, worker},
+    store::{breaker, kind, lease, outcome, task_status, worker},
 };
 
-pub use crate::store::task_status::TaskStatus;
+pub use crate::store::{kind::UnreachedKind, task_status::TaskStatus};
 
 /// Rows that one run forgets.
 const BATCH: i64 = 500;
+/// How long a breaker's probe may be due; with events that wait it is taken within a minute or two.
+const IDLE_BREAKER_MS: i64 = 600_000;
+/// Outcomes that one run counts.
+const MAX_FOLDED: i64 = 5_000;
 
 /// A beat of this process.
 #[derive(Clone, Copy, Debug)]
@@ -63,14 +67,24 @@ impl Engine {
         task_status::put(&mut db, &self.settings.worker_name, statuses).await
     }
 
-    /// Forgets what processes left that were not seen for a day.
+    /// Folds what operations became into the counts per hour that the first page shows.
+    ///
+    /// # Errors
+    /// The database's.
+    pub async fn fold_outcomes(&self) -> Result<Report, EngineError> {
+        let mut db = self.pools.engine().acquire().await?;
+        Ok(Report { handled: outcome::fold(&mut db, MAX_FOLDED).await? })
+    }
+
+    /// Forgets what processes left that were not seen for a day, and breakers that nobody asks.
     ///
     /// # Errors
     /// The database's.
     pub async fn forget_dead_workers(&self) -> Result<Report, EngineError> {
         let mut db = self.pools.engine().acquire().await?;
         let handled = task_status::forget_dead(&mut db, BATCH).await?
-            + worker::forget_dead(&mut db, BATCH).await?;
+            + worker::forget_dead(&mut db, BATCH).await?
+            + breaker::forget_unasked(&mut db, IDLE_BREAKER_MS).await?;
         Ok(Report { handled })
     }
 
@@ -85,6 +99,16 @@ impl Engine {
             tasks: task_status::all(&mut db).await?,
             workers: worker::all(&mut db).await?,
         })
+    }
+
+    /// Kinds whose provider no process at work reaches, for whoever runs the program: what is queued
+    /// of them waits, and so do questions about their unknown outcomes.
+    ///
+    /// # Errors
+    /// The database's.
+    pub async fn unreached_kinds(&self) -> Result<Vec<UnreachedKind>, EngineError> {
+        let mut db = self.pools.engine().acquire().await?;
+        kind::unreached(&mut db).await
     }
 
     /// Tasks and processes, for staff: of the kinds that a process carries out, those that the

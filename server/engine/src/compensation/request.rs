@@ -16,6 +16,7 @@ use sqlx::PgConnection;
 use super::payload::{Forward, undo_work};
 use crate::{
     actor::Actor,
+    crash::crash_point,
     error::EngineError,
     operations::{Enqueued, Moves, OwnRequest, enqueue, lock_with_kind},
     settings::Settings,
@@ -359,6 +360,7 @@ pub(super) async fn begin(
             ask.key
         )));
     };
+    crash_point!("W4");
     let detail = Some(json!({"undo": id, "key": ask.key, "n": n, "reason": reason}));
     let change = LinkChange { undo: Some(id), detail, ..LinkChange::default() };
     compensation::advance(moves.db, link, rule, CompensationState::Running, &actor, change).await?;

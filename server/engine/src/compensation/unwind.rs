@@ -21,6 +21,7 @@ use super::{
 use crate::{
     Engine,
     actor::Actor,
+    crash::crash_point,
     error::EngineError,
     operations::{Moves, lock_with_kind, retrying},
     report::Report,
@@ -287,6 +288,7 @@ impl Engine {
         let detail = Some(json!({"stays_done": stays, "steps": states(&steps)}));
         let change = workflow::Change { detail, ..workflow::Change::default() };
         workflow::advance(&mut tx, &mut flow, rule, to, &self.unwinder(), change).await?;
+        crash_point!("W5", to.is_final());
         let mut moves = Moves::new(&mut tx, self.unwinder());
         if rule != "W13" {
             tell_workflow(&mut moves, &flow, rule, &stays);

@@ -2,7 +2,7 @@
 //! size. One place, so that no list forgets a bound that the others hold (T38).
 
 use domain::{
-    listing::{Cursor, DEFAULT_PAGE},
+    listing::{Cursor, DEFAULT_PAGE, InvalidCursor},
     problem::Code,
 };
 
@@ -19,12 +19,26 @@ pub(super) fn unfit(field: &str, detail: impl Into<String>) -> EngineError {
 /// # Errors
 /// Refused: `filter_invalid`, with the field and the limit in force.
 pub(super) fn page(
-    texts: &[(&str, &Option<String>)],
+    given: &[(&str, &Option<String>)],
     cursor: &Option<String>,
     limit: Option<i64>,
     limits: &Limits,
 ) -> Result<(Option<Cursor>, i64), EngineError> {
-    for (field, text) in texts.iter().chain([&("cursor", cursor)]) {
+    page_by(Cursor::decode, given, cursor, limit, limits)
+}
+
+/// The same for a list with a cursor of another kind.
+///
+/// # Errors
+/// As [`page`].
+pub(super) fn page_by<C>(
+    decode: impl FnOnce(&str) -> Result<C, InvalidCursor>,
+    given: &[(&str, &Option<String>)],
+    cursor: &Option<String>,
+    limit: Option<i64>,
+    limits: &Limits,
+) -> Result<(Option<C>, i64), EngineError> {
+    for (field, text) in given.iter().chain([&("cursor", cursor)]) {
         let Some(text) = text else { continue };
         let most = limits.filter_chars;
         if text.chars().count() > most {
@@ -41,8 +55,13 @@ pub(super) fn page(
     }
     let cursor = cursor
         .as_deref()
-        .map(Cursor::decode)
+        .map(decode)
         .transpose()
         .map_err(|error| unfit("cursor", error.to_string()))?;
     Ok((cursor, limit))
+}
+
+/// A text that was given and says something.
+pub(super) fn given(text: &Option<String>) -> Option<String> {
+    text.as_deref().map(str::trim).filter(|text| !text.is_empty()).map(str::to_owned)
 }

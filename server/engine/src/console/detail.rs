@@ -315,7 +315,7 @@ fn printable(bytes: &[u8]) -> String {
         .collect()
 }
 
-fn conflict_view(
+pub(super) fn conflict_view(
     stored: StoredConflict,
     first: Option<&Json>,
     amount: Option<&Money>,

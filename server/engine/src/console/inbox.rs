@@ -5,7 +5,6 @@ use chrono::{DateTime, Utc};
 use domain::{
     access::Permission,
     ids::MessageId,
-    json::Json,
     listing::{InboxFilter, Page},
     machine::Machine as _,
     problem::Code,
@@ -13,24 +12,24 @@ use domain::{
 };
 use sqlx::PgConnection;
 
+use super::body::body;
 use super::bounds;
 use super::list::{cursors, id_range, span};
 use crate::{
     Engine, StaffCaller,
     error::EngineError,
     inbox::{Effect, likeness, needs_second_person},
-    operations::{bounded, masked},
     settings::Limits,
     store::{
         Target, inbox::Address, inbox_conflict, inbox_listing, inbox_listing::Narrowing, kind,
-        lease, operation,
+        lease, machine_event, operation,
     },
 };
 
 /// Matches of each kind that a search reads.
 const MAX_MATCHES: i64 = 500;
-/// The most of a body that is shown, in bytes.
-const MAX_SHOWN: usize = 32 * 1024;
+/// Moves of one message: five at most are legal, and shrinking is one of them.
+const MAX_MOVES: i64 = 50;
 
 impl Engine {
     /// One page of messages, newest first.
@@ -107,7 +106,8 @@ impl Engine {
             like.ids.extend(row.operation_id.map(domain::ids::OperationId::uuid));
             let related = inbox_listing::related(&mut tx, tenant, &like).await?;
             let stored = inbox_conflict::of(&mut tx, tenant, id).await?;
-            let timeline = inbox_listing::moves(&mut tx, tenant, id).await?;
+            let timeline =
+                machine_event::of(&mut tx, tenant, "inbox", id.uuid(), MAX_MOVES).await?;
             let pointers = masked_pointers(&mut tx, &row, like.ids.first(), tenant, effect).await?;
             tx.commit().await?;
             let in_effect: Vec<_> =
@@ -159,22 +159,6 @@ async fn masked_pointers(
     };
     let Some(name) = named else { return Ok(Vec::new()) };
     Ok(kind::find(db, tenant, &name).await?.map(|kind| kind.masked_pointers).unwrap_or_default())
-}
-
-/// A body, masked and bounded. One that is no JSON is shown only where nothing would have to be
-/// masked in it.
-fn body(bytes: &[u8], pointers: &[String]) -> BodyView {
-    let size = i64::try_from(bytes.len()).unwrap_or(i64::MAX);
-    let (text, masked) = match Json::parse(bytes) {
-        Ok(value) => {
-            let masking = masked(value, pointers);
-            (masking.payload.pretty(), masking.masked)
-        }
-        Err(_) if pointers.is_empty() => (String::from_utf8_lossy(bytes).into_owned(), 0),
-        Err(_) => (String::new(), 1),
-    };
-    let (text, cut) = bounded(text, MAX_SHOWN);
-    BodyView { text, bytes: size, cut, masked }
 }
 
 fn narrow(

@@ -48,7 +48,7 @@ impl Engine {
             let limit = narrowing.limit;
             let mut more_matches = false;
             if let Some(q) = filter.q.as_deref().map(str::trim).filter(|q| !q.is_empty()) {
-                let search = engine.search_for(q);
+                let search = engine.search_for(q, MAX_MATCHES);
                 let (found, more) = listing::search(&mut tx, by.tenant_id(), &search).await?;
                 narrowing.found = Some(found);
                 more_matches = more;
@@ -82,7 +82,8 @@ impl Engine {
         .await
     }
 
-    fn search_for(&self, q: &str) -> Search {
+    /// What finds an operation by a person's words.
+    pub(super) fn search_for(&self, q: &str, limit: i64) -> Search {
         // U+10FFFF sorts after every character that a stored text can continue with.
         let text = (q.to_owned(), format!("{q}\u{10ffff}"));
         Search {
@@ -90,7 +91,7 @@ impl Engine {
             ids: id_range(q),
             hashed: hashed_term(&self.settings.search_secret, q),
             amount: parse_amount(q).map(|money| (money.amount_minor, money.currency)),
-            limit: MAX_MATCHES,
+            limit,
         }
     }
 }
@@ -156,11 +157,23 @@ fn window(
 
 /// A span of instants as ids; the last days where nothing is said, or, for what is open, all.
 pub(super) fn span(
-    (from, to): (Option<DateTime<Utc>>, Option<DateTime<Utc>>),
+    given: (Option<DateTime<Utc>>, Option<DateTime<Utc>>),
     now: DateTime<Utc>,
     unwindowed: bool,
     days: i64,
 ) -> Result<(Uuid, Uuid), EngineError> {
+    let (from, to) = instants(given, now, unwindowed, days)?;
+    Ok((from.map_or(Uuid::nil(), id_at), to.map_or(Uuid::max(), id_at)))
+}
+
+/// The span that a list reaches over; the last days where nothing is said, or, for what is open,
+/// all.
+pub(super) fn instants(
+    (from, to): (Option<DateTime<Utc>>, Option<DateTime<Utc>>),
+    now: DateTime<Utc>,
+    unwindowed: bool,
+    days: i64,
+) -> Result<(Option<DateTime<Utc>>, Option<DateTime<Utc>>), EngineError> {
     let span = TimeDelta::days(days);
     let (from, to) = match (from, to) {
         (None, None) if unwindowed => (None, None),
@@ -178,7 +191,7 @@ pub(super) fn span(
             format!("from lies before to, at most {days} days"),
         ));
     }
-    Ok((from.map_or(Uuid::nil(), id_at), to.map_or(Uuid::max(), id_at)))
+    Ok((from, to))
 }
 
 /// The smallest id of an instant.
@@ -203,6 +216,23 @@ pub(super) fn cursors(
         let previous = if cursor.is_some() { at(ids.first(), true) } else { None };
         (next, previous)
     }
+}
+
+/// The cursors of a page that looked at a bounded stretch of its list: where it stopped without
+/// filling up, the list goes on from there.
+pub(super) fn cursors_within(
+    cursor: Option<Cursor>,
+    ids: &[Uuid],
+    further: bool,
+    stopped: Option<Uuid>,
+) -> (Option<String>, Option<String>) {
+    let (next, previous) = cursors(cursor, ids, further);
+    let Some(id) = stopped.filter(|_| !further) else { return (next, previous) };
+    let backwards = cursor.is_some_and(|cursor| cursor.backwards);
+    let on = Cursor { id, backwards }.encode();
+    // An empty page has no first row to go back from: back is where it was come from.
+    let back = || cursor.map(|from| Cursor { id: from.id, backwards: !backwards }.encode());
+    if backwards { (next.or_else(back), Some(on)) } else { (Some(on), previous.or_else(back)) }
 }
 
 #[cfg(test)]

@@ -1,75 +1,183 @@
-//! What needs a person now: one queue per cause, read up to a bound and counted exactly below it.
+//! What needs a person now: one queue per cause and all of them merged, read and not counted beyond a
+//! bound, so that the page costs the same on a million rows.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap};
 
 use domain::{
     access::Permission,
+    ids::{OperationId, TenantId},
+    machine::Machine as _,
     money::{Money, exponent},
-    view::{AttentionRow, Cause, Overview, Queue},
+    record::RecordType,
+    view::{AttentionRow, Cause, Overview, Queue, RecordRef},
 };
+use sqlx::PgConnection;
+use uuid::Uuid;
 
+use super::health;
 use crate::{
     Engine, StaffCaller,
+    actions::approval_view,
     error::EngineError,
-    store::{lease, listing, listing::Waiting},
+    store::{
+        approval, conflict_listing, incident_listing, lease,
+        listing::{self, Waiting},
+        outcome,
+    },
 };
 
 /// Rows of a queue that are read and counted.
 const MAX_COUNTED: i64 = 1000;
 /// Rows of the merged queue.
 const MAX_MERGED: usize = 50;
+/// Where an unknown outcome becomes older: minutes, an hour, a shift, a day, a week.
+const AGES_MS: [i64; 6] = [0, 300_000, 3_600_000, 21_600_000, 86_400_000, 604_800_000];
 
 impl Engine {
-    /// The queues and their merged beginning.
+    /// The queues and their merged beginning, with health, outcomes and ageing.
     ///
     /// # Errors
     /// Refused: `permission_missing`.
     pub async fn overview(&self, by: &StaffCaller) -> Result<Overview, EngineError> {
         by.require(Permission::Read)?;
-        let (engine, tenant) = (self.clone(), by.tenant_id());
+        let (engine, by) = (self.clone(), by.clone());
         Self::detached(async move {
+            let tenant = by.tenant_id();
             let mut tx = engine.pools.begin_console(tenant).await?;
             let now = lease::clock(&mut tx).await?;
             let mut queues = Vec::new();
             let mut all = Vec::new();
+            let (mine, others) = approvals(&mut tx, &by).await?;
             for cause in Cause::ALL {
-                let max = MAX_COUNTED + 1;
                 let waiting = match cause {
-                    Cause::UnknownOutcome => listing::waiting_unknown(&mut tx, tenant, max).await?,
-                    Cause::StuckLease => listing::waiting_leases(&mut tx, tenant, max).await?,
-                    Cause::OpenIncident => listing::waiting_incidents(&mut tx, tenant, max).await?,
-                    Cause::PayloadConflict => {
-                        listing::waiting_conflicts(&mut tx, tenant, max).await?
-                    }
+                    Cause::ApprovalMine => mine.clone(),
+                    Cause::ApprovalOthers => others.clone(),
+                    _ => waiting(&mut tx, tenant, cause).await?,
                 };
                 queues.push(queue(cause, &waiting));
                 all.extend(waiting.into_iter().map(|waiting| (cause, waiting)));
             }
-            all.sort_by(|(_, a), (_, b)| stake(b).total_cmp(&stake(a)).then(a.since.cmp(&b.since)));
-            // An operation stands once, under its most pressing cause.
-            let mut merged: Vec<(Cause, Waiting)> = Vec::new();
-            for (cause, waiting) in all {
-                match merged.iter().position(|(_, known)| known.id == waiting.id) {
-                    Some(at) if rank(cause) < rank(merged[at].0) => merged[at] = (cause, waiting),
-                    Some(_) => {}
-                    None if merged.len() < MAX_MERGED => merged.push((cause, waiting)),
-                    None => break,
-                }
-            }
-            let ids: Vec<_> = merged.iter().map(|(_, waiting)| waiting.id).collect();
-            let rows = listing::rows(&mut tx, tenant, &ids, now).await?;
+            let merged = merged(all);
+            let items = named(&mut tx, &by, merged).await?;
+            let health = health::read(&mut tx, tenant).await?;
+            let outcomes = outcome::last_day(&mut tx, tenant).await?;
+            let ageing = outcome::ageing(&mut tx, tenant, now, &AGES_MS, MAX_COUNTED).await?;
             tx.commit().await?;
-            let merged = merged
-                .into_iter()
-                .filter_map(|(cause, waiting)| {
-                    let operation = rows.iter().find(|row| row.id == waiting.id)?.clone();
-                    Some(AttentionRow { cause, operation, since: waiting.since })
-                })
-                .collect();
-            Ok(Overview { as_of: now, queues, merged })
+            Ok(Overview { as_of: now, queues, merged: items, health, outcomes, ageing })
         })
         .await
     }
+}
+
+/// Requests that wait: those that the reader may approve, and those that others have to.
+async fn approvals(
+    db: &mut PgConnection,
+    by: &StaffCaller,
+) -> Result<(Vec<Waiting>, Vec<Waiting>), EngineError> {
+    let pending = listing::waiting_approvals(db, by.tenant_id(), MAX_COUNTED + 1).await?;
+    let may = by.permits(Permission::Approve);
+    let (mine, others): (Vec<_>, Vec<_>) =
+        pending.into_iter().partition(|(_, requester)| may && *requester != by.staff_id());
+    let alone = |list: Vec<(Waiting, _)>| list.into_iter().map(|(waiting, _)| waiting).collect();
+    Ok((alone(mine), alone(others)))
+}
+
+async fn waiting(
+    db: &mut PgConnection,
+    tenant: TenantId,
+    cause: Cause,
+) -> Result<Vec<Waiting>, EngineError> {
+    let max = MAX_COUNTED + 1;
+    match cause {
+        Cause::UnknownOutcome => listing::waiting_unknown(db, tenant, max).await,
+        Cause::StuckLease => listing::waiting_leases(db, tenant, max).await,
+        Cause::OpenIncident => listing::waiting_incidents(db, tenant, max).await,
+        Cause::PayloadConflict => listing::waiting_conflicts(db, tenant, max).await,
+        Cause::DeadEvent => listing::waiting_events(db, tenant, max).await,
+        Cause::StuckCompensation => listing::waiting_compensations(db, tenant, max).await,
+        Cause::BlockedWorkflow => listing::waiting_workflows(db, tenant, max).await,
+        Cause::UntakenMessage => listing::waiting_messages(db, tenant, max).await,
+        Cause::ApprovalMine | Cause::ApprovalOthers => Ok(Vec::new()),
+    }
+}
+
+/// The beginning of all queues together, the greatest stake and age first. An operation stands once,
+/// under its most pressing cause.
+fn merged(mut all: Vec<(Cause, Waiting)>) -> Vec<(Cause, Waiting)> {
+    all.sort_by(|(_, a), (_, b)| stake(b).total_cmp(&stake(a)).then(a.since.cmp(&b.since)));
+    let mut merged: Vec<(Cause, Waiting)> = Vec::new();
+    let mut places: HashMap<Uuid, usize> = HashMap::new();
+    for (cause, waiting) in all {
+        let about = waiting.operation.map_or(waiting.id, OperationId::uuid);
+        match places.get(&about) {
+            Some(at) if rank(cause) < rank(merged[*at].0) => merged[*at] = (cause, waiting),
+            Some(_) => {}
+            None if merged.len() < MAX_MERGED => {
+                places.insert(about, merged.len());
+                merged.push((cause, waiting));
+            }
+            None => break,
+        }
+    }
+    merged
+}
+
+/// Names each record of the merged queue; one that is gone meanwhile is left out.
+async fn named(
+    db: &mut PgConnection,
+    by: &StaffCaller,
+    merged: Vec<(Cause, Waiting)>,
+) -> Result<Vec<AttentionRow>, EngineError> {
+    let tenant = by.tenant_id();
+    let now = lease::clock(db).await?;
+    let operations: Vec<_> = merged.iter().filter_map(|(_, waiting)| waiting.operation).collect();
+    let operations = listing::rows(db, tenant, &operations, now).await?;
+    let wanted: Vec<_> =
+        merged.iter().map(|(cause, waiting)| (cause.record(), waiting.id)).collect();
+    let of = |kind| -> Vec<Uuid> {
+        wanted.iter().filter(|(wanted, _)| *wanted == kind).map(|(_, id)| *id).collect()
+    };
+    let mut records = incident_listing::records(db, tenant, &wanted).await?;
+    let plain = |record, id: Uuid, label: String, key: String, status: String| RecordRef {
+        record,
+        id: id.to_string(),
+        page_id: id.to_string(),
+        label,
+        key,
+        status,
+        amount: None,
+    };
+    let conflicts = conflict_listing::rows(db, tenant, &of(RecordType::Conflict)).await?;
+    records.extend(conflicts.into_iter().map(|row| {
+        let status = row.status.as_str().to_owned();
+        plain(RecordType::Conflict, row.id.uuid(), row.operation, row.key, status)
+    }));
+    let incidents = incident_listing::rows(db, tenant, &of(RecordType::Incident)).await?;
+    records.extend(incidents.into_iter().map(|stored| {
+        let row = stored.row;
+        let status = row.status.as_str().to_owned();
+        plain(RecordType::Incident, row.id.uuid(), row.cause, row.summary, status)
+    }));
+    for stored in approval::rows(db, tenant, &of(RecordType::Approval)).await? {
+        let row = approval_view(&stored, by.staff_id())?;
+        let label = format!("{} {}", row.verb, row.target_operation);
+        let status = row.status.as_str().to_owned();
+        let id = row.id.uuid();
+        records.push(plain(RecordType::Approval, id, label, row.target_key, status));
+    }
+    Ok(merged
+        .into_iter()
+        .filter_map(|(cause, waiting)| {
+            let (kind, id) = (cause.record(), waiting.id.to_string());
+            let record =
+                records.iter().find(|record| record.record == kind && record.id == id)?.clone();
+            let operation = waiting
+                .operation
+                .and_then(|id| operations.iter().find(|row| row.id == id).cloned());
+            let record = RecordRef { amount: waiting.amount, ..record };
+            Some(AttentionRow { cause, record, operation, since: waiting.since })
+        })
+        .collect())
 }
 
 fn rank(cause: Cause) -> usize {

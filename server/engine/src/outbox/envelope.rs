@@ -25,6 +25,35 @@ pub struct Envelope {
     pub body: Vec<u8>,
 }
 
+/// What an envelope says besides the event: shown to people as it is told to consumers.
+#[derive(Clone, Debug)]
+pub(crate) struct Facts {
+    /// The tenant that it comes from.
+    pub(crate) source: String,
+    /// Its place in its order, of a fixed width.
+    pub(crate) sequence: String,
+    /// What it counts within.
+    pub(crate) partition_key: String,
+    /// What the payload is.
+    pub(crate) content_type: &'static str,
+}
+
+impl Facts {
+    /// The version of the format.
+    pub(crate) const SPEC_VERSION: &'static str = "1.0";
+
+    /// Of an event of a tenant.
+    pub(crate) fn of(tenant_slug: &str, aggregate: &str, seq: i64, payload: &[u8]) -> Self {
+        let is_json = serde_json::from_slice::<&RawValue>(payload).is_ok();
+        Self {
+            source: format!("/onceover/{tenant_slug}"),
+            sequence: format!("{seq:020}"),
+            partition_key: format!("{tenant_slug}/{aggregate}"),
+            content_type: if is_json { "application/json" } else { "application/octet-stream" },
+        }
+    }
+}
+
 /// The document. `sequence` has leading zeros, for its order is that of texts; `partitionkey` is
 /// what it counts within.
 #[derive(Serialize)]
@@ -51,21 +80,18 @@ impl Envelope {
     /// travels in base64.
     pub(crate) fn of(event: &HeldEvent) -> Result<Self, EngineError> {
         let data = serde_json::from_slice::<&RawValue>(&event.payload).ok();
+        let facts = Facts::of(&event.tenant_slug, &event.aggregate, event.seq, &event.payload);
         let document = CloudEvent {
-            specversion: "1.0",
+            specversion: Facts::SPEC_VERSION,
             id: event.id,
-            source: format!("/onceover/{}", event.tenant_slug),
+            source: facts.source,
             r#type: &event.topic,
             subject: &event.aggregate,
             time: event.created_at.to_rfc3339_opts(SecondsFormat::Micros, true),
-            sequence: format!("{:020}", event.seq),
-            partitionkey: format!("{}/{}", event.tenant_slug, event.aggregate),
+            sequence: facts.sequence,
+            partitionkey: facts.partition_key,
             operationid: event.operation.map(|id| id.to_string()),
-            datacontenttype: if data.is_some() {
-                "application/json"
-            } else {
-                "application/octet-stream"
-            },
+            datacontenttype: facts.content_type,
             data,
             data_base64: data.is_none().then(|| STANDARD.encode(&event.payload)),
         };

@@ -17,6 +17,7 @@ mod webhook;
 pub use crate::hints::CHANNEL;
 pub use address::is_public;
 pub use envelope::Envelope;
+pub(crate) use envelope::Facts;
 pub use publish::{PublishResult, Publisher};
 pub use relay::Relay;
 pub use staff::{EventState, requeue_in, skip_in};
@@ -30,7 +31,11 @@ use crate::{
     store::{aggregate, outbox},
 };
 use destinations::Destinations;
+use domain::outbox::MAX_TAKEOVERS;
 
+/// The pause after the first refusal, and after the second lost publisher; it doubles up to an hour,
+/// twelve in about an hour's time.
+const BACKOFF_MS: i64 = 2_000;
 /// Rows of one run.
 const BATCH: i64 = 200;
 /// How many topics a fault-finder is told.
@@ -45,7 +50,8 @@ pub fn check(destinations: &[Destination]) -> Result<(), EngineError> {
 }
 
 impl Engine {
-    /// Gives one batch of events back whose publisher was lost (X7, F24).
+    /// Gives one batch of events back whose publisher was lost (X7, F24); one that ends each of
+    /// them is dead at the bound (X7b).
     ///
     /// # Errors
     /// The database's.
@@ -54,7 +60,12 @@ impl Engine {
         Self::detached(async move {
             let mut db = engine.pools.engine().acquire().await?;
             let actor = Actor::new("publisher", &engine.settings.worker_name);
-            let handled = outbox::release_lapsed(&mut db, &actor, BATCH).await?;
+            let losses = outbox::Losses {
+                max_takeovers: MAX_TAKEOVERS,
+                backoff_ms: BACKOFF_MS,
+                batch: BATCH,
+            };
+            let handled = outbox::release_lapsed(&mut db, &actor, losses).await?;
             Ok(Report { handled })
         })
         .await

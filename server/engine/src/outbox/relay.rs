@@ -18,6 +18,7 @@ use tokio::{
 };
 
 use super::{
+    BACKOFF_MS,
     destinations::{Destinations, Way},
     envelope::Envelope,
     publish::{DEADLINE, PublishResult},
@@ -42,8 +43,6 @@ const LEASE: Duration = Duration::from_secs(30);
 const LEASE_MS: i64 = 30_000;
 /// How long an event that no destination takes is left alone.
 const UNROUTED_MS: i64 = 300_000;
-/// The pause after the first refusal; it doubles up to an hour, twelve in about an hour's time.
-const BACKOFF_MS: i64 = 2_000;
 /// The least and the most heads that one claim looks at.
 const LOOKS: std::ops::RangeInclusive<i64> = 16..=200;
 /// The promise that needs no hint: nothing waits longer to be looked at (D26).

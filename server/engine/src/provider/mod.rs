@@ -6,11 +6,13 @@
 
 mod http;
 mod mail;
+mod model;
 mod smtp;
 mod target;
 
 use std::{collections::HashMap, sync::Arc, time::Duration};
 
+pub use model::{Answering, Model, ModelAnswer, Prompt, StandIn, Written};
 pub(crate) use target::same_target;
 
 use domain::{money::Money, reconciliation::ProviderAnswer};
@@ -54,10 +56,20 @@ pub(crate) enum Provider {
     Http(http::HttpProvider),
     /// Mail by SMTP, with a lookup over HTTP where there is one.
     Smtp(smtp::SmtpProvider),
+    /// A model, whichever it is.
+    Model(Arc<dyn Model>),
 }
+
+/// What stands before the address of a model behind HTTP.
+const MODEL: &str = "model+";
 
 impl Provider {
     fn new(client: reqwest::Client, endpoint: &ProviderEndpoint) -> Result<Self, EngineError> {
+        if let Some(url) = endpoint.url.strip_prefix(MODEL) {
+            let at = ProviderEndpoint { url: url.to_owned(), ..endpoint.clone() };
+            let at = http::HttpProvider::new(client, &at)?;
+            return Ok(Self::Model(Arc::new(model::ModelOverHttp::new(endpoint.name.clone(), at))));
+        }
         match endpoint.url.split_once("://") {
             Some(("smtp" | "smtps", _)) => {
                 smtp::SmtpProvider::new(client, endpoint).map(Self::Smtp)
@@ -71,6 +83,7 @@ impl Provider {
         match self {
             Self::Http(provider) => provider.call(call).await,
             Self::Smtp(provider) => provider.call(call).await,
+            Self::Model(model) => model::call(model, call).await,
         }
     }
 
@@ -79,6 +92,8 @@ impl Provider {
         match self {
             Self::Http(provider) => provider.ask(question).await,
             Self::Smtp(provider) => provider.ask(question).await,
+            // What a model once wrote is not looked up: the text would not come with it.
+            Self::Model(_) => ProviderAnswer::NoLookup,
         }
     }
 }
@@ -89,12 +104,18 @@ pub(crate) struct Providers {
 }
 
 impl Providers {
-    pub(crate) fn new(settings: &Settings) -> Result<Self, EngineError> {
+    pub(crate) fn new(
+        settings: &Settings,
+        models: Vec<(String, Arc<dyn Model>)>,
+    ) -> Result<Self, EngineError> {
         let client = http::client()?;
         let mut by_name = HashMap::new();
         for endpoint in &settings.providers {
             let provider = Provider::new(client.clone(), endpoint)?;
             by_name.insert(endpoint.name.clone(), Arc::new(provider));
+        }
+        for (name, model) in models {
+            by_name.insert(name, Arc::new(Provider::Model(model)));
         }
         Ok(Self { by_name })
     }

@@ -329,7 +329,7 @@ pub async fn rows(
 pub struct Narrowing {
     /// Whose.
     pub tenant: TenantId,
-    /// In which states.
+    /// In which state, or in all that are settled.
     pub statuses: Vec<String>,
     /// Only of this person.
     pub by: Option<StaffId>,
@@ -341,45 +341,62 @@ pub struct Narrowing {
     pub limit: i64,
 }
 
+/// The ids of one page. The leading predicate names the index that has its order; the rest narrows.
+macro_rules! page_ids {
+    ($db:expr, $n:expr, $status:expr, $lead:literal, $edge:literal, $sort:literal) => {
+        sqlx::query_scalar!(
+            "select id from approvals where tenant_id = $1 and "
+                + $lead
+                + " and id "
+                + $edge
+                + " $2
+                    and ($3::text is null or status = $3)
+                    and ($4::uuid is null or requester_id = $4)
+                    and ($5::uuid is null or requester_id <> $5)
+                  order by id "
+                + $sort
+                + " limit $6",
+            $n.tenant.uuid(),
+            $n.cursor.map_or_else(Uuid::max, |cursor| cursor.id),
+            $status,
+            $n.by.map(StaffId::uuid),
+            $n.not_by.map(StaffId::uuid),
+            $n.limit,
+        )
+        .fetch_all($db)
+        .await?
+    };
+}
+
+macro_rules! both_ways {
+    ($db:expr, $n:expr, $status:expr, $lead:literal) => {
+        if $n.cursor.is_some_and(|cursor| cursor.backwards) {
+            page_ids!($db, $n, $status, $lead, ">", "asc")
+        } else {
+            page_ids!($db, $n, $status, $lead, "<", "desc")
+        }
+    };
+}
+
 /// The ids of a page, away from where it begins: newest first, or oldest first where it is read
 /// backwards.
 ///
 /// # Errors
 /// The database's.
-pub async fn ids(db: &mut PgConnection, narrow: &Narrowing) -> Result<Vec<Uuid>, EngineError> {
-    let backwards = narrow.cursor.is_some_and(|cursor| cursor.backwards);
-    let edge = narrow.cursor.map(|cursor| cursor.id);
-    let (by, not_by) = (narrow.by.map(StaffId::uuid), narrow.not_by.map(StaffId::uuid));
-    let ids = if backwards {
-        sqlx::query_scalar!(
-            "select id from approvals
-             where tenant_id = $1 and status = any($2) and id > $3
-               and ($4::uuid is null or requester_id = $4) and ($5::uuid is null or requester_id <> $5)
-             order by id limit $6",
-            narrow.tenant.uuid(),
-            &narrow.statuses,
-            edge,
-            by,
-            not_by,
-            narrow.limit,
-        )
-        .fetch_all(db)
-        .await?
-    } else {
-        sqlx::query_scalar!(
-            "select id from approvals
-             where tenant_id = $1 and status = any($2) and id < $3
-               and ($4::uuid is null or requester_id = $4) and ($5::uuid is null or requester_id <> $5)
-             order by id desc limit $6",
-            narrow.tenant.uuid(),
-            &narrow.statuses,
-            edge.unwrap_or(Uuid::max()),
-            by,
-            not_by,
-            narrow.limit,
-        )
-        .fetch_all(db)
-        .await?
+pub async fn ids(db: &mut PgConnection, n: &Narrowing) -> Result<Vec<Uuid>, EngineError> {
+    let one = match n.statuses.as_slice() {
+        [one] => Some(one.as_str()),
+        _ => None,
+    };
+    let ids = match (one, n.by.is_some()) {
+        (Some("pending"), true) => {
+            both_ways!(db, n, one, "status = 'pending' and requester_id = $4")
+        }
+        (Some("pending"), false) => both_ways!(db, n, one, "status = 'pending'"),
+        (Some(_), true) => both_ways!(db, n, one, "requester_id = $4 and status = $3"),
+        (Some(_), false) => both_ways!(db, n, one, "status = $3"),
+        (None, true) => both_ways!(db, n, one, "status <> 'pending' and requester_id = $4"),
+        (None, false) => both_ways!(db, n, one, "status <> 'pending'"),
     };
     Ok(ids)
 }

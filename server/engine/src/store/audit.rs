@@ -73,11 +73,23 @@ pub async fn add(db: &mut PgConnection, entry: Entry<'_>) -> Result<(), EngineEr
 /// # Errors
 /// The database's, or [`EngineError::Unreadable`].
 pub async fn of(db: &mut PgConnection, target: Target) -> Result<Vec<AuditView>, EngineError> {
+    of_record(db, target.tenant, &target.id.to_string()).await
+}
+
+/// What people did to any record, newest first.
+///
+/// # Errors
+/// The database's, or [`EngineError::Unreadable`].
+pub async fn of_record(
+    db: &mut PgConnection,
+    tenant: TenantId,
+    id: &str,
+) -> Result<Vec<AuditView>, EngineError> {
     let rows = sqlx::query!(
         "select seq, at, actor, action, result, code, reason, receipt from audit
          where tenant_id = $1 and target_id = $2 order by seq desc limit 100",
-        target.tenant.uuid(),
-        target.id.to_string(),
+        tenant.uuid(),
+        id,
     )
     .fetch_all(db)
     .await?;

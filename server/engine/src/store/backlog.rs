@@ -27,7 +27,7 @@ pub async fn lapsed_calls(db: &mut PgConnection) -> Result<Backlog, EngineError>
              select l.lease_until from leases l
              join operations o on o.tenant_id = l.tenant_id and o.id = l.operation_id
              where l.lease_until < (select onceover_now()) and o.status = 'executing'
-             limit $1) w"#,
+             order by l.lease_until limit $1) w"#,
         MAX_COUNTED + 1,
     )
     .fetch_one(db)
@@ -43,7 +43,7 @@ pub async fn unknown(db: &mut PgConnection) -> Result<Backlog, EngineError> {
     let row = sqlx::query!(
         r#"select count(*) as "waiting!", min(unknown_since) as oldest from (
              select unknown_since from operations where status = 'unknown' and not needs_manual
-             limit $1) w"#,
+             order by unknown_since limit $1) w"#,
         MAX_COUNTED + 1,
     )
     .fetch_one(db)
@@ -76,10 +76,10 @@ pub async fn undoing(db: &mut PgConnection) -> Result<Backlog, EngineError> {
     let row = sqlx::query!(
         r#"select count(*) as "waiting!", min(at) as oldest from (
              (select requested_at as at from compensations
-              where next_at is not null and status in ('requested', 'waiting_forward') limit $1)
+              where status in ('requested', 'waiting_forward') order by requested_at limit $1)
              union all
              (select updated_at from workflows
-              where next_at is not null and status in ('compensating', 'compensation_stuck') limit $1)) w"#,
+              where status in ('compensating', 'compensation_stuck') order by updated_at limit $1)) w"#,
         MAX_COUNTED + 1,
     )
     .fetch_one(db)
@@ -95,7 +95,8 @@ pub async fn workflows(db: &mut PgConnection) -> Result<Backlog, EngineError> {
     let row = sqlx::query!(
         r#"select count(*) as "waiting!", min(next_at) as oldest from (
              select next_at from workflows
-             where next_at <= (select onceover_now()) and status in ('running', 'waiting')
+             where next_at <= (select onceover_now()) and next_at is not null
+               and status in ('running', 'waiting')
              order by next_at limit $1) w"#,
         MAX_COUNTED + 1,
     )
@@ -112,6 +113,58 @@ pub async fn events(db: &mut PgConnection) -> Result<Backlog, EngineError> {
     let row = sqlx::query!(
         r#"select count(*) as "waiting!", min(created_at) as oldest from (
              select created_at from outbox where status = 'pending' order by created_at limit $1) w"#,
+        MAX_COUNTED + 1,
+    )
+    .fetch_one(db)
+    .await?;
+    Ok(backlog(row.waiting, row.oldest))
+}
+
+/// Events whose publisher's lease ended (X7).
+///
+/// # Errors
+/// The database's.
+pub async fn lapsed_events(db: &mut PgConnection) -> Result<Backlog, EngineError> {
+    let row = sqlx::query!(
+        r#"select count(*) as "waiting!", min(lease_until) as oldest from (
+             select lease_until from outbox
+             where status = 'publishing' and lease_until < (select onceover_now())
+             order by lease_until limit $1) w"#,
+        MAX_COUNTED + 1,
+    )
+    .fetch_one(db)
+    .await?;
+    Ok(backlog(row.waiting, row.oldest))
+}
+
+/// Messages whose window is over and that still have their contents (N6).
+///
+/// # Errors
+/// The database's.
+pub async fn inbox(db: &mut PgConnection) -> Result<Backlog, EngineError> {
+    let row = sqlx::query!(
+        r#"select count(*) as "waiting!", min(window_until) as oldest from (
+             select window_until from inbox
+             where shrunk_at is null and status in ('processed', 'dropped')
+               and window_until < (select onceover_now())
+             order by window_until limit $1) w"#,
+        MAX_COUNTED + 1,
+    )
+    .fetch_one(db)
+    .await?;
+    Ok(backlog(row.waiting, row.oldest))
+}
+
+/// Requests for a second person whose time is over (A7).
+///
+/// # Errors
+/// The database's.
+pub async fn requests(db: &mut PgConnection) -> Result<Backlog, EngineError> {
+    let row = sqlx::query!(
+        r#"select count(*) as "waiting!", min(expires_at) as oldest from (
+             select expires_at from approvals
+             where status = 'pending' and expires_at <= (select onceover_now())
+             order by expires_at limit $1) w"#,
         MAX_COUNTED + 1,
     )
     .fetch_one(db)

@@ -121,6 +121,25 @@ pub async fn failed(
     Ok(probe_in_ms.max(0))
 }
 
+/// Forgets breakers whose probe has been due for longer than `idle_ms` without anybody at it: their
+/// destination is configured nowhere any more, or nothing waits for it, and what was known of its
+/// transport is old. The next event tries at once, and an outage that lasts opens it again. How many.
+///
+/// # Errors
+/// The database's.
+pub async fn forget_unasked(db: &mut PgConnection, idle_ms: i64) -> Result<u64, EngineError> {
+    let gone = sqlx::query!(
+        "delete from breakers where destination in (
+           select destination from breakers where state <> 'closed'
+             and coalesce(probe_at, opened_at) < (select onceover_now()) - $1::bigint * interval '1 ms'
+           order by destination limit 1000 for update skip locked)",
+        idle_ms,
+    )
+    .execute(db)
+    .await?;
+    Ok(gone.rows_affected())
+}
+
 /// A probe got through.
 ///
 /// # Errors

@@ -4,7 +4,7 @@
 use domain::{
     ids::{MessageId, OperationId, TenantId, WorkflowId},
     listing::Cursor,
-    view::{MessageRow, MoveView, RelatedOperation},
+    view::{MessageRow, RelatedOperation},
 };
 use sqlx::PgConnection;
 use uuid::Uuid;
@@ -14,8 +14,6 @@ use crate::error::EngineError;
 
 /// Operations that one message is compared with.
 const MAX_RELATED: i64 = 20;
-/// Moves of one message: five at most are legal, and shrinking is one of them.
-const MAX_MOVES: i64 = 50;
 
 /// A filter as SQL takes it.
 #[derive(Clone, Debug)]
@@ -311,52 +309,5 @@ pub async fn related(
                 created_at: row.created_at,
             })
         })
-        .collect()
-}
-
-/// A message's moves, oldest first.
-///
-/// # Errors
-/// The database's.
-pub async fn moves(
-    db: &mut PgConnection,
-    tenant: TenantId,
-    id: MessageId,
-) -> Result<Vec<MoveView>, EngineError> {
-    let rows = sqlx::query!(
-        "select at, rule, from_status, to_status, version, actor_kind, actor, detail from machine_events
-         where tenant_id = $1 and record_id = $2 and machine = 'inbox' order by id limit $3",
-        tenant.uuid(),
-        id.uuid(),
-        MAX_MOVES,
-    )
-    .fetch_all(db)
-    .await?;
-    Ok(rows
-        .into_iter()
-        .map(|row| MoveView {
-            at: row.at,
-            rule: row.rule,
-            from: row.from_status,
-            to: row.to_status,
-            version: row.version,
-            by_person: row.actor_kind == "staff",
-            actor: row.actor,
-            detail: row.detail.map(|detail| told(&detail)).unwrap_or_default(),
-        })
-        .collect())
-}
-
-/// The members of a move's detail, as text.
-fn told(detail: &serde_json::Value) -> Vec<(String, String)> {
-    let text = |value: &serde_json::Value| match value {
-        serde_json::Value::String(text) => text.clone(),
-        other => other.to_string(),
-    };
-    detail
-        .as_object()
-        .into_iter()
-        .flatten()
-        .map(|(name, value)| (name.clone(), text(value)))
         .collect()
 }

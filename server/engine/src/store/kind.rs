@@ -178,6 +178,36 @@ pub async fn names(db: &mut PgConnection, tenant: TenantId) -> Result<Vec<String
     Ok(names)
 }
 
+/// A kind whose provider no process reaches.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct UnreachedKind {
+    /// The tenant's short name.
+    pub tenant: String,
+    /// The kind's name.
+    pub kind: String,
+    /// Its provider's name.
+    pub provider: String,
+}
+
+/// Kinds with a provider that none of the processes at work carries out.
+///
+/// # Errors
+/// The database's.
+pub async fn unreached(db: &mut PgConnection) -> Result<Vec<UnreachedKind>, EngineError> {
+    let kinds = sqlx::query_as!(
+        UnreachedKind,
+        r#"select t.slug as tenant, k.name as kind, k.provider as "provider!" from operation_kinds k
+           join tenants t on t.id = k.tenant_id
+           where k.provider is not null and not exists (select from workers w
+             where w.stopped_at is null and w.seen_at > onceover_now() - interval '30 seconds'
+               and k.name = any(w.kinds))
+           order by t.slug, k.name limit 100"#,
+    )
+    .fetch_all(db)
+    .await?;
+    Ok(kinds)
+}
+
 /// The kinds of all tenants that a provider of this process serves.
 ///
 /// # Errors

@@ -127,40 +127,64 @@ pub async fn settle(
     Ok(written.rows_affected() == 1)
 }
 
-/// Gives events back whose publisher's lease ended (X7); how many.
+/// How events are treated whose publisher was lost.
+#[derive(Clone, Copy, Debug)]
+pub struct Losses {
+    /// Publishers lost in a row, from which on an event is dead.
+    pub max_takeovers: i32,
+    /// The pause after the second loss in a row; it doubles with each that follows, up to an hour.
+    pub backoff_ms: i64,
+    /// Events of one batch.
+    pub batch: i64,
+}
+
+/// Gives events back whose publisher's lease ended (X7), at once after the first loss and later and
+/// later after each that follows; at the bound the event is dead and blocks its aggregate (X7b). How
+/// many.
 ///
 /// # Errors
 /// The database's.
 pub async fn release_lapsed(
     db: &mut PgConnection,
     actor: &Actor,
-    max: i64,
+    losses: Losses,
 ) -> Result<u64, EngineError> {
     let released = sqlx::query!(
         "with due as materialized (
-           select tenant_id, aggregate, id, fence, owner from outbox
+           select tenant_id, aggregate, id, fence, owner, takeovers + 1 as takeovers from outbox
            where status = 'publishing' and lease_until < (select onceover_now())
            order by lease_until limit $1),
          head as materialized (
-           select a.tenant_id, a.aggregate, due.id, due.fence, due.owner
+           select a.tenant_id, a.aggregate, due.id, due.fence, due.owner, due.takeovers,
+             case when due.takeovers >= $4 then 'dead' else 'pending' end as status,
+             case when due.takeovers >= $4
+               then due.takeovers || ' publishers in a row were lost before they could say what came of it. Whether it '
+                 || 'arrived is not known; what ends its publishers may be the event itself.'
+               else 'The publisher was lost before it could say what came of it.' end as cause
            from due join aggregates a on a.tenant_id = due.tenant_id and a.aggregate = due.aggregate
            for update of a skip locked),
          event as (
-           update outbox u set status = 'pending', move = 'X7', version = u.version + 1, fence = u.fence + 1,
-             owner = null, lease_until = null, last_error = 'The publisher was lost before it could say what came of it.',
-             move_actor_kind = $2, move_actor = $3
+           update outbox u set status = head.status, move = case when head.status = 'dead' then 'X7b' else 'X7' end,
+             version = u.version + 1, fence = u.fence + 1, owner = null, lease_until = null, last_error = head.cause,
+             move_actor_kind = $2, move_actor = $3, move_detail = jsonb_build_object('error', head.cause)
            from head
            where u.tenant_id = head.tenant_id and u.id = head.id and u.fence = head.fence
              and u.status = 'publishing' and u.lease_until < onceover_now()
-           returning u.tenant_id, u.id, u.aggregate, head.fence, u.destination, coalesce(head.owner, '') as owner),
+           returning u.tenant_id, u.id, u.aggregate, head.fence, u.destination, coalesce(head.owner, '') as owner,
+             head.status, head.takeovers),
          moved as (
-           update aggregates a set next_at = onceover_now() from event
-           where a.tenant_id = event.tenant_id and a.aggregate = event.aggregate)
+           update aggregates a set blocked = event.status = 'dead',
+             next_at = onceover_now() + case when event.takeovers < 2 then interval '0'
+               else least(3600000, $5::bigint * power(2, least(event.takeovers - 2, 20))) * (0.5 + random() / 2)
+                 * interval '1 ms' end
+           from event where a.tenant_id = event.tenant_id and a.aggregate = event.aggregate)
          insert into outbox_attempts (tenant_id, event_id, fence, destination, owner, outcome)
          select tenant_id, id, fence, destination, owner, 'lease_lost' from event",
-        max,
+        losses.batch,
         actor.kind,
         actor.name,
+        losses.max_takeovers,
+        losses.backoff_ms,
     )
     .execute(db)
     .await?;

@@ -280,6 +280,24 @@ pub async fn member(
     row.map(Member::try_from).transpose()
 }
 
+/// Everybody's place in a tenant, by email.
+///
+/// # Errors
+/// The database's, or [`EngineError::Unreadable`].
+pub async fn members(db: &mut PgConnection, tenant: TenantId) -> Result<Vec<Member>, EngineError> {
+    let rows = sqlx::query_as!(
+        MemberRow,
+        r#"select s.id, s.name, s.email, m.role, m.granted_at, m.granted_by_id, m.version,
+             s.disabled_at is not null as "disabled!"
+           from memberships m join staff s on s.id = m.staff_id
+           where m.tenant_id = $1 order by s.email limit 2000"#,
+        tenant.uuid(),
+    )
+    .fetch_all(db)
+    .await?;
+    rows.into_iter().map(Member::try_from).collect()
+}
+
 /// Locks a person's place in a tenant until the transaction ends, then reads it.
 ///
 /// # Errors

@@ -344,9 +344,10 @@ async fn a_workflows_input_and_artifacts_go_with_its_last_operation() {
     let fixture = Fixture::new().await;
     let tenant = fixture.service.tenant_id().uuid();
     let workflow: uuid::Uuid = sqlx::query_scalar(
-        "insert into workflows (tenant_id, kind, key, definition_version, input, input_hash, status, created_by_kind,
-           created_by, move)
-         values ($1, 'campaign', 'w', 1, 'Kanarienvogel', sha256(''), 'running', 'service', 'x', 'W1') returning id",
+        "insert into workflows (tenant_id, kind, key, definition_version, input, input_hash, status, next_at,
+           created_by_kind, created_by, move)
+         values ($1, 'campaign', 'w', 1, 'Kanarienvogel', sha256(''), 'running', onceover_now(), 'service', 'x', 'W1')
+         returning id",
     )
     .bind(tenant)
     .fetch_one(fixture.pool())
@@ -387,6 +388,10 @@ async fn a_workflows_input_and_artifacts_go_with_its_last_operation() {
     }
     fixture.db.settle_outbox().await;
     assert_eq!(fixture.engine.expire_due().await.unwrap().handled, 0, "the workflow goes on");
+    sqlx::query("update workflow_steps set status = 'skipped', version = version + 1, completed_at = onceover_now(), move = 'S8'")
+        .execute(fixture.pool())
+        .await
+        .unwrap();
     sqlx::query("update workflows set status = 'completed', version = version + 1, completed_at = onceover_now(), move = 'W7'")
         .execute(fixture.pool())
         .await
@@ -416,7 +421,16 @@ async fn what_waits_is_counted_up_to_a_bound() {
     let expiry = fixture.engine.backlog(Queue::Expiry).await.unwrap();
     assert_eq!((expiry.waiting, expiry.is_more), (1, false));
     assert!(expiry.oldest_at.is_some());
-    for queue in [Queue::LapsedCalls, Queue::Unknown, Queue::Purge] {
+    for queue in [
+        Queue::LapsedCalls,
+        Queue::Unknown,
+        Queue::Purge,
+        Queue::Undoing,
+        Queue::Workflows,
+        Queue::LapsedEvents,
+        Queue::Inbox,
+        Queue::Requests,
+    ] {
         assert_eq!(fixture.engine.backlog(queue).await.unwrap().waiting, 0, "{queue:?}");
     }
     planting(
@@ -427,6 +441,56 @@ async fn what_waits_is_counted_up_to_a_bound() {
            from operations, generate_series(1, 1200) n where key = 'k'"],
     )
     .await;
+    planting(
+        &fixture,
+        &[
+            "insert into outbox (tenant_id, aggregate, seq, topic, payload, status, owner, lease_until)
+               select id, 'a-' || n, 1, 'x', '1', 'publishing', 'w', onceover_now() - n * interval '1 second'
+               from tenants, generate_series(1, 3) n",
+            "insert into inbox (tenant_id, consumer, source, message_id, hash, hash_version, status, produced_at,
+               window_until, settled_at)
+             select id, 'c', 's', 'm-' || n, sha256(''), 1, 'processed', onceover_now(),
+               onceover_now() - n * interval '1 minute', onceover_now()
+             from tenants, generate_series(1, 1200) n",
+        ],
+    )
+    .await;
+    let lapsed = fixture.engine.backlog(Queue::LapsedEvents).await.unwrap();
+    assert_eq!((lapsed.waiting, lapsed.is_more), (3, false));
+    let inbox = fixture.engine.backlog(Queue::Inbox).await.unwrap();
+    assert_eq!((inbox.waiting, inbox.is_more), (1_000, true));
+    let oldest: chrono::DateTime<chrono::Utc> =
+        sqlx::query_scalar("select min(window_until) from inbox")
+            .fetch_one(fixture.pool())
+            .await
+            .unwrap();
+    assert_eq!(
+        inbox.oldest_at,
+        Some(oldest),
+        "the oldest of all, not of those that were met first"
+    );
     let unknown = fixture.engine.backlog(Queue::Unknown).await.unwrap();
     assert_eq!((unknown.waiting, unknown.is_more), (1_000, true));
+}
+
+#[tokio::test]
+async fn kinds_whose_provider_no_process_at_work_reaches_are_named() {
+    let fixture = Fixture::new().await;
+    let named = async || {
+        let kinds = fixture.engine.unreached_kinds().await.unwrap();
+        kinds.into_iter().map(|kind| kind.kind).collect::<Vec<_>>()
+    };
+    assert_eq!(named().await, ["campaign.send", "invoice.charge"]);
+    let beat = engine::background::ProcessBeat {
+        first: true,
+        draining: false,
+        stopped: false,
+        busy: 0,
+        kinds: &["invoice.charge".to_owned()],
+        program_version: "1",
+    };
+    fixture.engine.beat(&beat).await.unwrap();
+    assert_eq!(named().await, ["campaign.send"]);
+    fixture.db.advance_clock(std::time::Duration::from_secs(31)).await;
+    assert_eq!(named().await, ["campaign.send", "invoice.charge"], "it was not heard of since");
 }

@@ -167,7 +167,7 @@ async fn filters_narrow_and_what_does_not_fit_is_named() {
         (count(Cause::UnknownOutcome), count(Cause::PayloadConflict), count(Cause::StuckLease)),
         (1, 1, 0)
     );
-    assert!(overview.merged.iter().any(|row| row.operation.id == waiting));
+    assert!(overview.merged.iter().any(|row| row.record.id == waiting.to_string()));
 }
 
 #[tokio::test]

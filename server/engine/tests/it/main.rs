@@ -8,6 +8,7 @@
 
 mod actions;
 mod approvals;
+mod attention;
 mod compensation;
 mod evidence;
 mod expiry;
@@ -22,9 +23,12 @@ mod model;
 mod moves;
 mod outbox;
 mod plans;
+mod plans_machines;
+mod plans_console;
 mod provider;
 mod races;
 mod reconcile;
+mod records;
 mod reserve;
 mod sweepers;
 mod tenants;

@@ -185,7 +185,8 @@ async fn what_names_no_move_is_refused_to_everybody() {
 async fn the_timeline_is_written_by_the_database_with_its_actor() {
     let fixture = Fixture::new().await;
     let (id, _) = fixture.executing("k").await;
-    let by_hand = "update operations set status = 'unknown', version = version + 1, move = 'O10'";
+    let by_hand = "update operations set status = 'unknown', version = version + 1,
+      next_reconcile_at = onceover_now(), move = 'O10'";
     fixture.pool().execute(by_hand).await.unwrap();
     let told: Vec<(String, String)> = sqlx::query_as(
         "select move, actor_kind from operation_events where operation_id = $1 order by id",

@@ -18,7 +18,7 @@ use crate::fixture::{Fixture, engine};
 const ROWS: i64 = 1_000_000;
 /// Rows that one scan may touch: a page, a queue or a search's matches, never the table.
 const MAX_TOUCHED: f64 = 6_000.0;
-const BIG: [&str; 7] = [
+const BIG: [&str; 13] = [
     "operations",
     "operation_terms",
     "payload_conflicts",
@@ -26,6 +26,12 @@ const BIG: [&str; 7] = [
     "aggregates",
     "outbox",
     "outbox_attempts",
+    "inbox",
+    "workflows",
+    "workflow_steps",
+    "compensations",
+    "approvals",
+    "machine_events",
 ];
 
 /// What the database says while it works: `auto_explain` sends each plan as a notice.

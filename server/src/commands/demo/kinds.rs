@@ -37,6 +37,10 @@ pub(super) fn endpoints(url: &str, smtp: &str) -> Vec<ProviderEndpoint> {
                     url: format!("{smtp}?from=campaigns@acme.test&recipients=recipients.test"),
                     lookup_url: Some(http),
                 },
+                // Behind the trait that any other model would stand behind.
+                EffectKind::Draft => {
+                    ProviderEndpoint { name, url: format!("model+{http}"), lookup_url: None }
+                }
                 _ => ProviderEndpoint { name, url: http, lookup_url: None },
             }
         })

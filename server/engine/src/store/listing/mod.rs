@@ -17,7 +17,9 @@ use crate::error::EngineError;
 pub use row::rows;
 pub use search::{Search, search};
 pub use waiting::{
-    Waiting, count_manual, waiting_conflicts, waiting_incidents, waiting_leases, waiting_unknown,
+    Waiting, count_manual, waiting_approvals, waiting_compensations, waiting_conflicts,
+    waiting_events, waiting_incidents, waiting_leases, waiting_messages, waiting_unknown,
+    waiting_workflows,
 };
 
 /// A filter as SQL takes it.

@@ -1,8 +1,13 @@
-//! Queues of attention: what waits for a person, oldest first, read up to a bound.
+//! Queues of attention: what waits for a person, oldest first, read up to a bound, each by a partial
+//! index of its own.
 
 use chrono::{DateTime, Utc};
-use domain::ids::{OperationId, TenantId};
+use domain::{
+    ids::{OperationId, StaffId, TenantId},
+    money::Money,
+};
 use sqlx::PgConnection;
+use uuid::Uuid;
 
 use crate::{error::EngineError, store::row::money};
 
@@ -26,15 +31,17 @@ pub async fn count_manual(
     Ok(count)
 }
 
-/// One operation of a queue of attention.
+/// One record of a queue of attention.
 #[derive(Clone, Debug)]
 pub struct Waiting {
     /// Which.
-    pub id: OperationId,
+    pub id: Uuid,
+    /// The operation that it is about, where one record stands for the operation's trouble.
+    pub operation: Option<OperationId>,
     /// Since when.
     pub since: DateTime<Utc>,
     /// Amount at stake.
-    pub amount: Option<domain::money::Money>,
+    pub amount: Option<Money>,
 }
 
 macro_rules! waiting {
@@ -44,7 +51,8 @@ macro_rules! waiting {
             .await?
             .into_iter()
             .map(|row| Waiting {
-                id: OperationId::new(row.id),
+                id: row.id,
+                operation: row.operation.map(OperationId::new),
                 since: row.since,
                 amount: money(row.amount_minor, row.currency),
             })
@@ -65,7 +73,7 @@ pub async fn waiting_unknown(
         db,
         tenant,
         max,
-        r#"select id, unknown_since as "since!", amount_minor, currency from operations
+        r#"select id, id as "operation?", unknown_since as "since!", amount_minor, currency from operations
            where tenant_id = $1 and needs_manual order by unknown_since limit $2"#
     ))
 }
@@ -83,14 +91,18 @@ pub async fn waiting_leases(
         db,
         tenant,
         max,
-        r#"select o.id, l.lease_until as "since!", o.amount_minor, o.currency
-           from leases l join operations o on o.tenant_id = l.tenant_id and o.id = l.operation_id
-           where l.tenant_id = $1 and l.lease_until < (select onceover_now()) and o.status in ('reserved', 'executing')
-           order by l.lease_until limit $2"#
+        r#"select o.id, o.id as "operation?", l.lease_until as "since!", o.amount_minor, o.currency
+           from (select operation_id, lease_until from leases
+             where tenant_id = $1 and lease_until < (select onceover_now())
+             order by lease_until, operation_id limit $2) l
+           cross join lateral (select * from operations p
+             where p.tenant_id = $1 and p.id = l.operation_id limit 1) o
+           where o.status in ('reserved', 'executing')
+           order by l.lease_until"#
     ))
 }
 
-/// Operations with an open incident, oldest first.
+/// Open incidents, oldest first.
 ///
 /// # Errors
 /// The database's.
@@ -103,13 +115,18 @@ pub async fn waiting_incidents(
         db,
         tenant,
         max,
-        r#"select o.id, i.opened_at as "since!", o.amount_minor, o.currency
-           from incidents i join operations o on o.tenant_id = i.tenant_id and o.id = i.operation_id
-           where i.tenant_id = $1 and i.closed_at is null order by i.opened_at limit $2"#
+        r#"select i.id, i.operation_id as "operation?", i.opened_at as "since!", o.amount_minor as "amount_minor?",
+             o.currency
+           from (select id, operation_id, opened_at from incidents
+             where tenant_id = $1 and closed_at is null order by opened_at limit $2) i
+           left join lateral (select amount_minor, currency from operations p
+             where p.tenant_id = $1 and p.id = i.operation_id limit 1) o on true
+           order by i.opened_at"#
     ))
 }
 
-/// Operations whose key came with another payload in the last seven days, oldest first.
+/// Operations whose key came with another payload in the last seven days, oldest first; each by its
+/// oldest conflict.
 ///
 /// # Errors
 /// The database's.
@@ -122,11 +139,123 @@ pub async fn waiting_conflicts(
         db,
         tenant,
         max,
-        r#"select o.id, min(c.last_at) as "since!", o.amount_minor, o.currency
-           from (select operation_id, last_at from payload_conflicts
+        r#"select (array_agg(c.id order by c.last_at))[1] as "id!", o.id as "operation?", min(c.last_at) as "since!",
+             o.amount_minor, o.currency
+           from (select id, operation_id, last_at from payload_conflicts
              where tenant_id = $1 and last_at > (select onceover_now()) - interval '7 days'
              order by last_at limit $2) c
            join operations o on o.tenant_id = $1 and o.id = c.operation_id
-           group by o.tenant_id, o.id order by 2"#
+           group by o.tenant_id, o.id order by 3"#
     ))
+}
+
+/// Events that are dead, in the order in which they were written; each since its last delivery.
+///
+/// # Errors
+/// The database's.
+pub async fn waiting_events(
+    db: &mut PgConnection,
+    tenant: TenantId,
+    max: i64,
+) -> Result<Vec<Waiting>, EngineError> {
+    Ok(waiting!(
+        db,
+        tenant,
+        max,
+        r#"select e.id, null::uuid as operation, coalesce(t.at, e.created_at) as "since!",
+             null::bigint as amount_minor, null::text as currency
+           from (select id, created_at from outbox
+             where tenant_id = $1 and status = 'dead' order by id limit $2) e
+           left join lateral (select a.at from outbox_attempts a
+             where a.tenant_id = $1 and a.event_id = e.id order by a.id desc limit 1) t on true
+           order by 3"#
+    ))
+}
+
+/// Undos that failed, oldest first.
+///
+/// # Errors
+/// The database's.
+pub async fn waiting_compensations(
+    db: &mut PgConnection,
+    tenant: TenantId,
+    max: i64,
+) -> Result<Vec<Waiting>, EngineError> {
+    Ok(waiting!(
+        db,
+        tenant,
+        max,
+        r#"select id, null::uuid as operation, updated_at as "since!", amount_minor, currency from compensations
+           where tenant_id = $1 and status = 'failed' order by updated_at limit $2"#
+    ))
+}
+
+/// Workflows that cannot go on by themselves, oldest first.
+///
+/// # Errors
+/// The database's.
+pub async fn waiting_workflows(
+    db: &mut PgConnection,
+    tenant: TenantId,
+    max: i64,
+) -> Result<Vec<Waiting>, EngineError> {
+    Ok(waiting!(
+        db,
+        tenant,
+        max,
+        r#"select id, null::uuid as operation, updated_at as "since!", null::bigint as amount_minor,
+             null::text as currency
+           from workflows where tenant_id = $1 and status = 'blocked' order by updated_at limit $2"#
+    ))
+}
+
+/// Messages that were not taken in, oldest first.
+///
+/// # Errors
+/// The database's.
+pub async fn waiting_messages(
+    db: &mut PgConnection,
+    tenant: TenantId,
+    max: i64,
+) -> Result<Vec<Waiting>, EngineError> {
+    Ok(waiting!(
+        db,
+        tenant,
+        max,
+        r#"select id, null::uuid as operation, received_at as "since!", null::bigint as amount_minor,
+             null::text as currency
+           from inbox where tenant_id = $1 and status in ('dead', 'quarantined') order by id limit $2"#
+    ))
+}
+
+/// Requests that wait for a second person, oldest first, each with whoever asked.
+///
+/// # Errors
+/// The database's.
+pub async fn waiting_approvals(
+    db: &mut PgConnection,
+    tenant: TenantId,
+    max: i64,
+) -> Result<Vec<(Waiting, StaffId)>, EngineError> {
+    let rows = sqlx::query!(
+        "select id, requested_at, requester_id, amount_minor, currency from approvals
+         where tenant_id = $1 and status = 'pending' and expires_at > (select onceover_now())
+         order by requested_at limit $2",
+        tenant.uuid(),
+        max,
+    )
+    .fetch_all(db)
+    .await?;
+    Ok(rows
+        .into_iter()
+        .map(|row| {
+            let waiting = Waiting {
+                id: row.id,
+                operation: None,
+                since: row.requested_at,
+                amount: money(row.amount_minor, row.currency),
+            };
+            (waiting, StaffId::new(row.requester_id))
+        })
+        .collect())
 }

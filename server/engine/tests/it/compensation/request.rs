@@ -160,3 +160,40 @@ async fn another_tenants_operation_is_not_there() {
     .await;
     assert_eq!(code(refused), Code::NotFound);
 }
+
+#[tokio::test]
+async fn what_was_called_failed_and_is_corrected_to_happened_is_undone_by_the_corrected_reference()
+{
+    let fixture = fixture().await;
+    let (id, fence) = fixture.executing("k").await;
+    fixture.finish(id, fence, FinishOutcome::Rejected, None).await.unwrap();
+    let nothing = compensate(&fixture, id).await.unwrap().status;
+    assert_eq!(nothing, CompensationState::NotNeeded, "nothing happened, as far as is known");
+    sqlx::query(
+        "insert into corrections (tenant_id, operation_id, happened, external_reference, reason, corrected_by,
+           approved_by, approval_id)
+         select tenant_id, id, true, 'ch_found', 'it stands on their statement', 'ada', 'ben', gen_random_uuid()
+         from operations where id = $1",
+    )
+    .bind(id.uuid())
+    .execute(fixture.pool())
+    .await
+    .unwrap();
+    let asked = compensate(&fixture, id).await.unwrap();
+    assert_eq!(asked.status, CompensationState::Running);
+    let undo = asked.undo.unwrap();
+    let payload: Vec<u8> = sqlx::query_scalar("select payload from operations where id = $1")
+        .bind(undo.uuid())
+        .fetch_one(fixture.pool())
+        .await
+        .unwrap();
+    let payload: Value = serde_json::from_slice(&payload).unwrap();
+    assert_eq!(payload["charge_id"], "ch_found");
+    do_undo(&fixture, undo, "invoice.refund", FinishOutcome::Done).await;
+    assert_eq!(link_state(&fixture, asked.link).await, CompensationState::Compensated);
+    assert_eq!(
+        fixture.status(id).await,
+        "failed_terminal",
+        "the state stays; the record says more"
+    );
+}

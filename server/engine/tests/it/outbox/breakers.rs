@@ -128,3 +128,29 @@ async fn an_outage_of_one_destination_is_no_other_ones() {
     );
     assert_eq!(engine.unrouted_topics().await.unwrap(), ["unheard"]);
 }
+
+#[tokio::test]
+async fn a_breaker_that_nobody_asks_any_more_is_forgotten_and_the_next_event_tries_at_once() {
+    let fixture = Fixture::new().await;
+    let (receiver, _down) = moody().await;
+    tell(&fixture, "a", "thing.happened").await;
+    let mut relay = relay_to(&fixture, vec![to(&receiver.url)]).await;
+    round(&mut relay).await;
+    drop(relay);
+    fixture.db.advance_clock(Duration::from_secs(300)).await;
+    assert_eq!(
+        fixture.engine.forget_dead_workers().await.unwrap().handled,
+        0,
+        "it may be asked yet"
+    );
+    fixture.db.advance_clock(Duration::from_secs(302)).await;
+    assert_eq!(fixture.engine.forget_dead_workers().await.unwrap().handled, 1);
+    assert_eq!(fixture.count("select count(*) from breakers").await, 0);
+
+    // The destination is another by now; what waited goes there.
+    let works = Receiver::start().await;
+    let moved = Destination { name: "other".into(), ..to(&works.url) };
+    let mut relay = relay_to(&fixture, vec![moved]).await;
+    rounds(&mut relay, &fixture).await;
+    assert_eq!(standing(&fixture, "published").await, 1);
+}

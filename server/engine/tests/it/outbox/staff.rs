@@ -41,6 +41,21 @@ async fn dead(fixture: &Fixture) -> (EventId, i64) {
     (EventId::new(id), version)
 }
 
+/// Puts the one dead event in line again.
+pub async fn requeue(fixture: &Fixture) {
+    let (id, version): (uuid::Uuid, i64) =
+        sqlx::query_as("select id, version from outbox where status = 'dead'")
+            .fetch_one(fixture.pool())
+            .await
+            .unwrap();
+    let actor = Actor::new("staff", "anna@acme.test");
+    let mut db = fixture.pool().acquire().await.unwrap();
+    let tenant = fixture.service.tenant_id();
+    requeue_in(&mut db, tenant, EventId::new(id), version, "the publisher was mended", &actor)
+        .await
+        .unwrap();
+}
+
 #[tokio::test]
 async fn a_requeued_event_is_told_before_those_behind_it_and_has_all_its_attempts_again() {
     let fixture = Fixture::new().await;

@@ -143,3 +143,37 @@ async fn a_person_decides_how_a_workflow_goes_on_once_with_a_receipt() {
         assert_eq!(again.receipt.id, acted.receipt.id);
     }
 }
+
+#[tokio::test]
+async fn nobody_resumes_into_the_same_drift_and_only_what_is_blocked_is_resumed_or_undone() {
+    let fixture = stage(vec![line()]).await;
+    let mut flow = mailed(&fixture).await;
+    let operator = fixture.person("operator", Role::Operator).await;
+    let version =
+        async |flow: &Flow<'_>| flow.engine.workflow(&operator, flow.id).await.unwrap().row.version;
+    let request = |verb, version| {
+        let target = Subject::new(TargetType::Workflow, flow.id.to_string());
+        ActionRequest::new(target, verb, version, "the definition was mended")
+    };
+    let running = version(&flow).await;
+    for verb in [Verb::Resume, Verb::Compensate] {
+        let refused = fixture.engine.act(&operator, request(verb, running)).await;
+        assert_eq!(code(refused), Code::NotAllowedInState, "{verb}: it runs");
+    }
+    let drifting = with(&fixture.db, vec![drifted()]).await;
+    drifting.advance_workflows().await.unwrap();
+    let blocked = version(&flow).await;
+    let still = drifting.act(&operator, request(Verb::Resume, blocked)).await;
+    let Err(engine::EngineError::Refused(refusal)) = still else { panic!("resumed into it") };
+    assert_eq!(refusal.code, Code::NotAllowedInState);
+    assert!(refusal.detail.unwrap_or_default().contains("mail"), "it says what differs");
+    let without = with(&fixture.db, vec![second()]).await;
+    let missing = without.act(&operator, request(Verb::Resume, blocked)).await;
+    assert_eq!(code(missing), Code::NotAllowedInState, "a process without its version");
+    assert_eq!(version(&flow).await, blocked, "nothing moved");
+    // A process that says what it said carries it to its end; nothing is done twice.
+    done(fixture.engine.act(&operator, request(Verb::Resume, blocked)).await);
+    flow.engine = fixture.engine.clone();
+    flow.drive(&all_done).await;
+    assert_eq!((flow.status().await.as_str(), flow.effects("mail")), ("completed", 1));
+}

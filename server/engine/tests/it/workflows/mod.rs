@@ -7,6 +7,7 @@ mod checkpoint;
 mod doubt;
 mod drift;
 mod four_ways;
+mod model;
 mod start;
 pub mod support;
 mod unwind;

@@ -1,0 +1,94 @@
+//! What decisions about the rules themselves are made on: the policy of a kind as it is in force, and
+//! the people of a tenant with their roles, each with the version that a decision must name (A5).
+
+use domain::{
+    access::{Permission, Role},
+    ids::StaffId,
+    problem::Code,
+};
+use serde::Serialize;
+
+use crate::{
+    Engine, StaffCaller,
+    error::EngineError,
+    store::{
+        kind::{self, KindPolicy},
+        staff,
+    },
+};
+
+/// A kind's policy as it is in force.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct KindInForce {
+    /// Grows with each change; a decision names it. A kind that is not there yet has 0.
+    pub version: i64,
+    /// The policy.
+    pub policy: KindPolicy,
+}
+
+/// A person's place in the tenant.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct MemberInForce {
+    /// Who.
+    pub id: StaffId,
+    /// By name.
+    pub name: String,
+    /// By email.
+    pub email: String,
+    /// As what.
+    pub role: Role,
+    /// Grows with each grant; a decision names it.
+    pub version: i64,
+    /// Whether the account is closed.
+    pub disabled: bool,
+}
+
+impl Engine {
+    /// The policy of a kind.
+    ///
+    /// # Errors
+    /// Refused: `permission_missing`; `not_found`.
+    pub async fn kind_in_force(
+        &self,
+        by: &StaffCaller,
+        name: &str,
+    ) -> Result<KindInForce, EngineError> {
+        by.require(Permission::Read)?;
+        let (engine, tenant, name) = (self.clone(), by.tenant_id(), name.to_owned());
+        Self::detached(async move {
+            let mut tx = engine.pools.begin_console(tenant).await?;
+            // Under its lock, so that version and policy are of one moment.
+            let found = kind::lock(&mut tx, tenant, &name).await?;
+            tx.rollback().await?;
+            let (policy, version) = found.ok_or_else(|| EngineError::refused(Code::NotFound))?;
+            Ok(KindInForce { version, policy })
+        })
+        .await
+    }
+
+    /// The people of the tenant, by email.
+    ///
+    /// # Errors
+    /// Refused: `permission_missing`.
+    pub async fn members(&self, by: &StaffCaller) -> Result<Vec<MemberInForce>, EngineError> {
+        by.require(Permission::ManageStaff)?;
+        let (engine, tenant) = (self.clone(), by.tenant_id());
+        Self::detached(async move {
+            let mut tx = engine.pools.begin_console(tenant).await?;
+            let members = staff::members(&mut tx, tenant).await?;
+            tx.rollback().await?;
+            Ok(members
+                .into_iter()
+                .map(|member| MemberInForce {
+                    id: member.id,
+                    name: member.name,
+                    email: member.email,
+                    role: member.role,
+                    version: member.version,
+                    disabled: member.disabled,
+                })
+                .collect())
+        })
+        .await
+    }
+}
