@@ -12,7 +12,7 @@ import fs from 'node:fs'
 import path from 'node:path'
 
 const special = { faults: ['faults', 'crash'], plans: ['plans', 'plans_machines', 'plans_console'] }
-const limitMinutes = 10
+const limitMinutes = 15
 const stage = process.argv[2]
 if (stage !== 'main' && !special[stage]) throw new Error('usage: node ci/run-tests.mjs <main|faults|plans>')
 
