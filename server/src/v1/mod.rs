@@ -12,9 +12,9 @@ mod inbox;
 mod members;
 mod openapi;
 mod operations;
-mod rules;
 mod query;
 mod records;
+mod rules;
 mod webhooks;
 mod workflows;
 
