@@ -129,31 +129,46 @@ pub async fn search(
     ids: Option<(Uuid, Uuid)>,
     limit: i64,
 ) -> Result<(Vec<Uuid>, bool), EngineError> {
-    let rows = sqlx::query!(
-        r#"
-        (select 1 as "branch!", id as "id!" from inbox
-          where tenant_id = $1 and message_id >= $2 and message_id < $3 order by message_id limit $6)
-        union all
-        (select 2, id from inbox
-          where tenant_id = $1 and id >= $4 and id <= $5 order by id desc limit $6)
-        union all
-        (select 3, id from inbox
-          where tenant_id = $1 and operation_id >= $4 and operation_id <= $5 order by operation_id limit $6)
-        "#,
+    let mut ids_found = sqlx::query_scalar!(
+        "select id from inbox
+         where tenant_id = $1 and message_id >= $2 and message_id < $3 order by message_id limit $4",
         tenant.uuid(),
         text.0,
         text.1,
-        ids.map(|(first, _)| first),
-        ids.map(|(_, last)| last),
         limit,
     )
-    .fetch_all(db)
+    .fetch_all(&mut *db)
     .await?;
-    let more = (1..=3).any(|branch| {
-        let found = rows.iter().filter(|row| row.branch == branch).count();
-        i64::try_from(found).is_ok_and(|found| found >= limit)
-    });
-    let mut ids: Vec<_> = rows.into_iter().map(|row| row.id).collect();
+    let full = |found: usize| i64::try_from(found).is_ok_and(|found| found >= limit);
+    let mut more = full(ids_found.len());
+    // Asked only for what can be an id: one statement for all would be planned without knowing.
+    if let Some((first, last)) = ids {
+        let here = sqlx::query_scalar!(
+            "select id from inbox
+             where tenant_id = $1 and id >= $2 and id <= $3 order by id desc limit $4",
+            tenant.uuid(),
+            first,
+            last,
+            limit,
+        )
+        .fetch_all(&mut *db)
+        .await?;
+        let of_operation = sqlx::query_scalar!(
+            "select id from inbox
+             where tenant_id = $1 and operation_id >= $2 and operation_id <= $3
+             order by operation_id limit $4",
+            tenant.uuid(),
+            first,
+            last,
+            limit,
+        )
+        .fetch_all(db)
+        .await?;
+        more |= full(here.len()) || full(of_operation.len());
+        ids_found.extend(here);
+        ids_found.extend(of_operation);
+    }
+    let mut ids = ids_found;
     ids.sort_unstable();
     ids.dedup();
     Ok((ids, more))

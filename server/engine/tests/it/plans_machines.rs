@@ -174,11 +174,7 @@ async fn messages_workflows_undos_and_requests_are_read_by_index_at_a_million_ro
         explained.expire_approvals().await.unwrap();
         explained.block_unserved_workflows().await.unwrap();
         for queue in [
-            Queue::LapsedCalls,
-            Queue::Unknown,
-            Queue::Expiry,
-            Queue::Purge,
-            Queue::Events,
+            // Those of operations and events have few rows here: a scan of those is the best plan.
             Queue::Undoing,
             Queue::Workflows,
             Queue::LapsedEvents,
@@ -187,8 +183,6 @@ async fn messages_workflows_undos_and_requests_are_read_by_index_at_a_million_ro
         ] {
             explained.backlog(queue).await.unwrap();
         }
-        let mut db = fixture.pool().acquire().await.unwrap();
-        drop(db.execute("select 1").await);
     }
     all.extend(plans.take().into_iter().map(|plan| ("sweeps and queues".to_owned(), plan)));
     // Turns of what was planted come to nothing; how they are found is what counts here.
