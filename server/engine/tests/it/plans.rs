@@ -113,14 +113,16 @@ async fn plant(fixture: &Fixture) {
     }
     sqlx::query(
         "insert into operations (tenant_id, id, operation, key, hash, hash_version, status, amount_minor, currency,
-           payload, external_reference, attempt, max_attempts, needs_manual, unknown_since, next_at, completed_at,
-           created_by_kind, created_by)
+           payload, external_reference, attempt, max_attempts, needs_manual, unknown_since, next_reconcile_at, next_at,
+           completed_at, created_by_kind, created_by)
          select o.tenant_id,
            (lpad(to_hex((extract(epoch from now()) * 1000)::bigint - n * 1000), 12, '0') || '70008000000000000000')::uuid,
            case when n % 3 = 0 then 'campaign.send' else 'invoice.charge' end,
            'key-' || n, o.hash, 1, s.status, n % 100000, 'EUR', o.payload,
            case when s.status = 'succeeded' then 'ch_' || n end, 1, 3, s.status = 'unknown' and n % 200 = 0,
-           case when s.status = 'unknown' then now() end, case when s.status = 'failed_retryable' then now() end,
+           case when s.status = 'unknown' then now() end,
+           case when s.status = 'unknown' then now() + interval '1 hour' end,
+           case when s.status = 'failed_retryable' then now() end,
            case when s.status in ('succeeded', 'failed_terminal') then now() end, 'service', 'planted'
          from (select * from operations limit 1) o, generate_series(1, $1) n,
            lateral (select case when n % 100 = 0 then 'unknown' when n % 101 = 0 then 'failed_terminal'

@@ -38,10 +38,11 @@ async fn plant(fixture: &Fixture) {
     statements.extend([
         format!(
             "insert into operations (tenant_id, id, operation, key, hash, hash_version, status, amount_minor, currency,
-               attempt, max_attempts, unknown_since, created_by_kind, created_by)
+               attempt, max_attempts, unknown_since, next_reconcile_at, created_by_kind, created_by)
              select '{tenant}', {id}, case when n % 3 = 0 then 'campaign.send' else 'invoice.charge' end, 'key-' || n,
                sha256(''), 1, case when n % 2 = 0 then 'unknown' else 'reserved' end, n, 'EUR', 1, 3,
-               case when n % 2 = 0 then now() - n * interval '1 second' end, 'service', 'planted'
+               case when n % 2 = 0 then now() - n * interval '1 second' end,
+               case when n % 2 = 0 then now() + interval '1 hour' end, 'service', 'planted'
              from generate_series(1, 200000) n"
         ),
         "insert into leases (tenant_id, operation_id, fence, owner, lease_until)
