@@ -157,7 +157,7 @@ fn window(
 
 /// A span of instants as ids; the last days where nothing is said, or, for what is open, all.
 pub(super) fn span(
-    given: (Option<DateTime<Utc>>, Option<DateTime<Utc>>),
+    given: Window,
     now: DateTime<Utc>,
     unwindowed: bool,
     days: i64,
@@ -166,14 +166,17 @@ pub(super) fn span(
     Ok((from.map_or(Uuid::nil(), id_at), to.map_or(Uuid::max(), id_at)))
 }
 
+/// From when, and up to when.
+type Window = (Option<DateTime<Utc>>, Option<DateTime<Utc>>);
+
 /// The span that a list reaches over; the last days where nothing is said, or, for what is open,
 /// all.
 pub(super) fn instants(
-    (from, to): (Option<DateTime<Utc>>, Option<DateTime<Utc>>),
+    (from, to): Window,
     now: DateTime<Utc>,
     unwindowed: bool,
     days: i64,
-) -> Result<(Option<DateTime<Utc>>, Option<DateTime<Utc>>), EngineError> {
+) -> Result<Window, EngineError> {
     let span = TimeDelta::days(days);
     let (from, to) = match (from, to) {
         (None, None) if unwindowed => (None, None),
