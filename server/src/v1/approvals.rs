@@ -16,8 +16,9 @@ use engine::{ApprovalFilter, Decided, Settling};
 use super::{
     auth::Staff,
     body::Fields,
-    console::{bad_filter, decided, flag, trimmed},
+    console::{bad_filter, decided, trimmed},
     operations::id,
+    query::Query,
 };
 use crate::{refusal::Refused, router::AppState};
 
@@ -27,38 +28,23 @@ pub async fn list(
     Staff(by): Staff,
     RawQuery(query): RawQuery,
 ) -> Result<Json<Page<ApprovalView>>, Refused> {
-    let filter = filter(query.as_deref().unwrap_or_default())?;
+    let filter = filter(query.as_deref())?;
     Ok(Json(state.engine.list_approvals(&by, &filter).await?))
 }
 
-/// Reads the filter; as for operations, what the list does not know is refused.
-fn filter(query: &str) -> Result<ApprovalFilter, Refused> {
-    let mut filter = ApprovalFilter::default();
-    let mut seen: Vec<String> = Vec::new();
-    for (name, value) in url::form_urlencoded::parse(query.as_bytes()) {
-        if seen.iter().any(|known| *known == name) {
-            return Err(bad_filter(&name, "A filter is given once."));
-        }
-        match name.as_ref() {
-            _ if value.is_empty() => {}
-            "status" => {
-                let status = ApprovalStatus::parse(&value)
-                    .map_err(|_| bad_filter("status", "There is no such state."))?;
-                filter.status = Some(status);
-            }
-            "mine" => filter.mine = flag("mine", &value)?,
-            "others" => filter.others = flag("others", &value)?,
-            "decided" => filter.decided = flag("decided", &value)?,
-            "cursor" => filter.cursor = Some(value.clone().into_owned()),
-            "limit" => {
-                let limit = value.parse();
-                filter.limit =
-                    Some(limit.map_err(|_| bad_filter("limit", "limit is a whole number."))?);
-            }
-            _ => return Err(bad_filter(&name, "The list has no such filter.")),
-        }
-        seen.push(name.into_owned());
-    }
+/// Reads the filter; a name or value that the list does not know is refused, never skipped.
+fn filter(query: Option<&str>) -> Result<ApprovalFilter, Refused> {
+    let mut query = Query::parse(query)?;
+    let status = query.text("status").map(|word| ApprovalStatus::parse(&word)).transpose();
+    let filter = ApprovalFilter {
+        status: status.map_err(|_| bad_filter("status", "There is no such state."))?,
+        mine: query.flag("mine")?,
+        others: query.flag("others")?,
+        decided: query.flag("decided")?,
+        cursor: query.text("cursor"),
+        limit: query.limit()?,
+    };
+    query.finish()?;
     Ok(filter)
 }
 

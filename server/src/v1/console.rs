@@ -13,9 +13,10 @@ use domain::{
     ids::OperationId,
     listing::{OperationFilter, Page, StatusFilter},
     problem::Code,
-    view::{OperationDetail, OperationRow, Receipt},
+    view::{OperationRow, Receipt},
 };
 use engine::{ActionRequest, Decided};
+use serde::Serialize;
 use serde_json::{Value, json};
 
 use super::{
@@ -23,6 +24,7 @@ use super::{
     auth::Staff,
     body::{Fields, unfit},
     operations::id,
+    query::Query,
 };
 use crate::{refusal::Refused, router::AppState};
 
@@ -32,7 +34,7 @@ pub async fn list(
     Staff(by): Staff,
     RawQuery(query): RawQuery,
 ) -> Result<Json<Page<OperationRow>>, Refused> {
-    let filter = filter(query.as_deref().unwrap_or_default())?;
+    let filter = filter(query.as_deref())?;
     Ok(Json(state.engine.list_operations(&by, &filter).await?))
 }
 
@@ -40,38 +42,24 @@ pub(super) fn bad_filter(field: &str, detail: &str) -> Refused {
     Refused::code(Code::FilterInvalid).field(field).detail(detail)
 }
 
-/// Reads the filter; a name or value that the list does not know is refused, never skipped: a
-/// list wider than was asked for is a wrong answer. The engine holds the limits.
-fn filter(query: &str) -> Result<OperationFilter, Refused> {
-    let mut filter = OperationFilter::default();
-    let mut seen: Vec<String> = Vec::new();
-    for (name, value) in url::form_urlencoded::parse(query.as_bytes()) {
-        if seen.iter().any(|known| *known == name) {
-            return Err(bad_filter(&name, "A filter is given once."));
-        }
-        match name.as_ref() {
-            _ if value.is_empty() => {}
-            "status" => {
-                let status = StatusFilter::parse(&value)
-                    .ok_or_else(|| bad_filter("status", "There is no such state."))?;
-                filter.status = Some(status);
-            }
-            "operation" => filter.operation = Some(value.clone().into_owned()),
-            "q" => filter.q = Some(value.clone().into_owned()),
-            "needs_manual" => filter.needs_manual = flag("needs_manual", &value)?,
-            "conflict" => filter.conflict = flag("conflict", &value)?,
-            "from" => filter.from = Some(instant("from", &value)?),
-            "to" => filter.to = Some(instant("to", &value)?),
-            "cursor" => filter.cursor = Some(value.clone().into_owned()),
-            "limit" => {
-                let limit = value.parse();
-                filter.limit =
-                    Some(limit.map_err(|_| bad_filter("limit", "limit is a whole number."))?);
-            }
-            _ => return Err(bad_filter(&name, "The list has no such filter.")),
-        }
-        seen.push(name.into_owned());
-    }
+/// Reads the filter; a name or value that the list does not know is refused, never skipped.
+fn filter(query: Option<&str>) -> Result<OperationFilter, Refused> {
+    let mut query = Query::parse(query)?;
+    let status = query.text("status").map(|word| {
+        StatusFilter::parse(&word).ok_or_else(|| bad_filter("status", "There is no such state."))
+    });
+    let filter = OperationFilter {
+        status: status.transpose()?,
+        operation: query.text("operation"),
+        q: query.text("q"),
+        needs_manual: query.flag("needs_manual")?,
+        conflict: query.flag("conflict")?,
+        from: query.instant("from")?,
+        to: query.instant("to")?,
+        cursor: query.text("cursor"),
+        limit: query.limit()?,
+    };
+    query.finish()?;
     Ok(filter)
 }
 
@@ -85,8 +73,8 @@ pub(super) fn instant(name: &str, value: &str) -> Result<DateTime<Utc>, Refused>
         .map_err(|_| bad_filter(name, "An instant looks like 2026-11-29T12:00:00Z."))
 }
 
-/// An operation in full: the facts of its list row stand at the top, beside the rest.
-pub(super) fn in_full(detail: &OperationDetail) -> Value {
+/// A record in full: the facts of its list row stand at the top, beside the rest.
+pub(super) fn in_full(detail: &impl Serialize) -> Value {
     let mut whole = json!(detail);
     if let Value::Object(members) = &mut whole
         && let Some(Value::Object(row)) = members.remove("row")
@@ -176,7 +164,8 @@ mod tests {
     #[test]
     fn a_filter_is_read_once_and_decoded_once() {
         let read =
-            filter("status=unknown&q=a%2525%20b%2B&needs_manual=true&limit=20&operation=").unwrap();
+            filter(Some("status=unknown&q=a%2525%20b%2B&needs_manual=true&limit=20&operation="))
+                .unwrap();
         assert_eq!(read.status.map(StatusFilter::as_str), Some("unknown"));
         assert_eq!(read.q.as_deref(), Some("a%25 b+"));
         assert!(read.needs_manual);
@@ -194,7 +183,7 @@ mod tests {
             "from=yesterday",
             "needs_manual=1",
         ] {
-            assert!(filter(query).is_err(), "{query}");
+            assert!(filter(Some(query)).is_err(), "{query}");
         }
     }
 }

@@ -13,7 +13,7 @@ use domain::{
     inbox::InboxState,
     listing::{InboxFilter, Page},
     problem::Code,
-    view::{MessageDetail, MessageRow},
+    view::MessageRow,
 };
 use engine::{ReceiveMessage, Received};
 use serde_json::{Value, json, value::RawValue};
@@ -21,7 +21,8 @@ use serde_json::{Value, json, value::RawValue};
 use super::{
     auth::{Service, Staff},
     body::Fields,
-    console::{bad_filter, instant},
+    console::in_full,
+    query::Query,
 };
 use crate::{refusal::Refused, router::AppState};
 
@@ -88,41 +89,24 @@ pub async fn list(
     Staff(by): Staff,
     RawQuery(query): RawQuery,
 ) -> Result<Json<Page<MessageRow>>, Refused> {
-    let filter = filter(query.as_deref().unwrap_or_default())?;
+    let filter = filter(query.as_deref())?;
     Ok(Json(state.engine.list_messages(&by, &filter).await?))
 }
 
 /// Reads the filter; a name or value that the list does not know is refused, never skipped.
-fn filter(query: &str) -> Result<InboxFilter, Refused> {
-    let mut filter = InboxFilter::default();
-    let mut seen: Vec<String> = Vec::new();
-    for (name, value) in url::form_urlencoded::parse(query.as_bytes()) {
-        if seen.iter().any(|known| *known == name) {
-            return Err(bad_filter(&name, "A filter is given once."));
-        }
-        let text = || Some(value.clone().into_owned());
-        match name.as_ref() {
-            _ if value.is_empty() => {}
-            "status" => {
-                let status =
-                    value.parse().map_err(|_| bad_filter("status", "There is no such state."))?;
-                filter.status = Some(status);
-            }
-            "consumer" => filter.consumer = text(),
-            "source" => filter.source = text(),
-            "q" => filter.q = text(),
-            "from" => filter.from = Some(instant("from", &value)?),
-            "to" => filter.to = Some(instant("to", &value)?),
-            "cursor" => filter.cursor = text(),
-            "limit" => {
-                let limit = value.parse();
-                filter.limit =
-                    Some(limit.map_err(|_| bad_filter("limit", "limit is a whole number."))?);
-            }
-            _ => return Err(bad_filter(&name, "The list has no such filter.")),
-        }
-        seen.push(name.into_owned());
-    }
+fn filter(query: Option<&str>) -> Result<InboxFilter, Refused> {
+    let mut query = Query::parse(query)?;
+    let filter = InboxFilter {
+        status: query.word("status")?,
+        consumer: query.text("consumer"),
+        source: query.text("source"),
+        q: query.text("q"),
+        from: query.instant("from")?,
+        to: query.instant("to")?,
+        cursor: query.text("cursor"),
+        limit: query.limit()?,
+    };
+    query.finish()?;
     Ok(filter)
 }
 
@@ -136,17 +120,6 @@ pub async fn show(
     Ok(Json(in_full(&state.engine.message(&by, id).await?)))
 }
 
-/// A message in full: the facts of its list row stand at the top, beside the rest.
-fn in_full(detail: &MessageDetail) -> Value {
-    let mut whole = json!(detail);
-    if let Value::Object(members) = &mut whole
-        && let Some(Value::Object(row)) = members.remove("row")
-    {
-        members.extend(row);
-    }
-    whole
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -154,9 +127,9 @@ mod tests {
     #[test]
     fn a_filter_that_the_list_does_not_know_is_refused() {
         for query in ["status=unknown", "operation=x", "q=a&q=b", "limit=x", "to=tomorrow"] {
-            assert!(filter(query).is_err(), "{query}");
+            assert!(filter(Some(query)).is_err(), "{query}");
         }
-        let read = filter("status=dead&consumer=billing&source=&q=m-1&limit=3").unwrap();
+        let read = filter(Some("status=dead&consumer=billing&source=&q=m-1&limit=3")).unwrap();
         assert_eq!(read.status, Some(InboxState::Dead));
         assert_eq!(read.consumer.as_deref(), Some("billing"));
         assert_eq!((read.source, read.q.as_deref()), (None, Some("m-1")));

@@ -10,10 +10,13 @@ use domain::{
     problem::Code,
     view::{AuditRow, ConflictRow, EventRow, IncidentRow, LeaseRow},
 };
-use serde::Serialize;
-use serde_json::{Value, json};
+use serde_json::Value;
 
-use super::{auth::Staff, console::bad_filter, query::Query};
+use super::{
+    auth::Staff,
+    console::{bad_filter, in_full},
+    query::Query,
+};
 use crate::{refusal::Refused, router::AppState};
 
 /// `GET /outbox`.
@@ -151,15 +154,4 @@ pub async fn audit(
 
 fn id<T: std::str::FromStr>(path: &str) -> Result<T, Refused> {
     path.parse().map_err(|_| Refused::code(Code::NotFound))
-}
-
-/// A record in full: the facts of its list row stand at the top, beside the rest.
-fn in_full(detail: &impl Serialize) -> Value {
-    let mut whole = json!(detail);
-    if let Value::Object(members) = &mut whole
-        && let Some(Value::Object(row)) = members.remove("row")
-    {
-        members.extend(row);
-    }
-    whole
 }

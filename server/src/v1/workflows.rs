@@ -28,8 +28,8 @@ use super::{
     answers::{self, REPLAYED},
     auth::{Anyone, Service, Staff},
     body::{Fields, unfit},
-    console::bad_filter,
     operations::{key, read_finish_fields},
+    query::Query,
 };
 use crate::{refusal::Refused, router::AppState};
 
@@ -107,7 +107,7 @@ pub async fn list(
     Staff(by): Staff,
     RawQuery(query): RawQuery,
 ) -> Result<Json<Page<WorkflowRow>>, Refused> {
-    let filter = filter(query.as_deref().unwrap_or_default())?;
+    let filter = filter(query.as_deref())?;
     Ok(Json(state.engine.list_workflows(&by, &filter).await?))
 }
 
@@ -122,32 +122,16 @@ pub async fn timeline(
 }
 
 /// Reads the filter; a name or value that the list does not know is refused, never skipped.
-fn filter(query: &str) -> Result<WorkflowFilter, Refused> {
-    let mut filter = WorkflowFilter::default();
-    let mut seen: Vec<String> = Vec::new();
-    for (name, value) in url::form_urlencoded::parse(query.as_bytes()) {
-        if seen.iter().any(|known| *known == name) {
-            return Err(bad_filter(&name, "A filter is given once."));
-        }
-        match name.as_ref() {
-            _ if value.is_empty() => {}
-            "status" => {
-                let status = value.parse();
-                filter.status =
-                    Some(status.map_err(|_| bad_filter("status", "There is no such state."))?);
-            }
-            "kind" => filter.kind = Some(value.into_owned()),
-            "q" => filter.q = Some(value.into_owned()),
-            "cursor" => filter.cursor = Some(value.into_owned()),
-            "limit" => {
-                let limit = value.parse();
-                filter.limit =
-                    Some(limit.map_err(|_| bad_filter("limit", "limit is a whole number."))?);
-            }
-            _ => return Err(bad_filter(&name, "The list has no such filter.")),
-        }
-        seen.push(name.into_owned());
-    }
+fn filter(query: Option<&str>) -> Result<WorkflowFilter, Refused> {
+    let mut query = Query::parse(query)?;
+    let filter = WorkflowFilter {
+        status: query.word("status")?,
+        kind: query.text("kind"),
+        q: query.text("q"),
+        cursor: query.text("cursor"),
+        limit: query.limit()?,
+    };
+    query.finish()?;
     Ok(filter)
 }
 

@@ -47,14 +47,15 @@ impl Engine {
             let now = lease::clock(&mut tx).await?;
             let mut queues = Vec::new();
             let mut all = Vec::new();
-            let (mine, others) = approvals(&mut tx, &by).await?;
+            let (mine, others, more) = approvals(&mut tx, &by).await?;
             for cause in Cause::ALL {
                 let waiting = match cause {
                     Cause::ApprovalMine => mine.clone(),
                     Cause::ApprovalOthers => others.clone(),
                     _ => waiting(&mut tx, tenant, cause).await?,
                 };
-                queues.push(queue(cause, &waiting));
+                let split = matches!(cause, Cause::ApprovalMine | Cause::ApprovalOthers);
+                queues.push(queue(cause, &waiting, split && more));
                 all.extend(waiting.into_iter().map(|waiting| (cause, waiting)));
             }
             let merged = merged(all);
@@ -69,17 +70,19 @@ impl Engine {
     }
 }
 
-/// Requests that wait: those that the reader may approve, and those that others have to.
+/// Requests that wait: those that the reader may approve, those that others have to, and whether there
+/// are more than were read, of either.
 async fn approvals(
     db: &mut PgConnection,
     by: &StaffCaller,
-) -> Result<(Vec<Waiting>, Vec<Waiting>), EngineError> {
+) -> Result<(Vec<Waiting>, Vec<Waiting>, bool), EngineError> {
     let pending = listing::waiting_approvals(db, by.tenant_id(), MAX_COUNTED + 1).await?;
+    let more = i64::try_from(pending.len()).unwrap_or(i64::MAX) > MAX_COUNTED;
     let may = by.permits(Permission::Approve);
     let (mine, others): (Vec<_>, Vec<_>) =
         pending.into_iter().partition(|(_, requester)| may && *requester != by.staff_id());
     let alone = |list: Vec<(Waiting, _)>| list.into_iter().map(|(waiting, _)| waiting).collect();
-    Ok((alone(mine), alone(others)))
+    Ok((alone(mine), alone(others), more))
 }
 
 async fn waiting(
@@ -197,7 +200,8 @@ fn stake(waiting: &Waiting) -> f64 {
     })
 }
 
-fn queue(cause: Cause, waiting: &[Waiting]) -> Queue {
+/// `more` says that not all were read, however few of what was read are in this queue.
+fn queue(cause: Cause, waiting: &[Waiting], more: bool) -> Queue {
     let found = i64::try_from(waiting.len()).unwrap_or(i64::MAX);
     let mut sums: BTreeMap<&str, i64> = BTreeMap::new();
     for money in waiting.iter().filter_map(|waiting| waiting.amount.as_ref()) {
@@ -207,11 +211,25 @@ fn queue(cause: Cause, waiting: &[Waiting]) -> Queue {
     Queue {
         cause,
         count: found.min(MAX_COUNTED),
-        more: found > MAX_COUNTED,
+        more: more || found > MAX_COUNTED,
         oldest_at: waiting.iter().map(|waiting| waiting.since).min(),
         at_stake: sums
             .into_iter()
             .map(|(currency, amount_minor)| Money { amount_minor, currency: currency.to_owned() })
             .collect(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_was_not_read_whole_is_never_called_exact() {
+        assert!(
+            queue(Cause::ApprovalMine, &[], true).more,
+            "a few of more requests than were read"
+        );
+        assert!(!queue(Cause::ApprovalMine, &[], false).more);
     }
 }
