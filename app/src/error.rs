@@ -188,6 +188,26 @@ fields! {
     From = "from", "From", "A date, at most 90 days (where nothing else is configured) before the other end.";
     /// A filter by age.
     To = "to", "To", "A date, at most 90 days (where nothing else is configured) after the other end.";
+    /// A filter by definition or kind.
+    Kind = "kind", "Kind", "Choose one from the list.";
+    /// A filter by topic.
+    Topic = "topic", "Topic", "A topic, whole.";
+    /// A filter by aggregate.
+    Aggregate = "aggregate", "Aggregate", "An aggregate, whole.";
+    /// A filter by consumer.
+    Consumer = "consumer", "Consumer", "A consumer, whole.";
+    /// A filter by source.
+    Source = "source", "Source", "A source, whole.";
+    /// A filter by holder.
+    Holder = "holder", "Holder", "The name of a worker, whole.";
+    /// A filter by an incident's cause.
+    Cause = "cause", "Cause", "Choose one from the list.";
+    /// A filter by who acted.
+    Actor = "actor", "Who", "An email or the name of a token, whole.";
+    /// An action, or a filter by it.
+    Verb = "verb", "Action", "Choose one from the list.";
+    /// What it was done to.
+    Target = "target", "Record", "The id of a record, whole.";
     /// A place in a list.
     Cursor = "cursor", "Page", "Start again from the first page.";
     /// The length of a page.

@@ -114,6 +114,13 @@ pub fn initials(name: &str) -> String {
     if text.is_empty() { "?".into() } else { text }
 }
 
+/// A word as the beginning of a sentence.
+#[must_use]
+pub fn capitalised(word: &str) -> String {
+    let mut chars = word.chars();
+    chars.next().map(char::to_uppercase).into_iter().flatten().chain(chars).collect()
+}
+
 /// An address from data, if it may become a link: `https` elsewhere, or a path of our own. Anything
 /// else could be a script.
 #[must_use]

@@ -70,6 +70,38 @@ impl TargetType {
             Self::Staff => "staff",
         }
     }
+
+    /// The path of the pages about such records; one of them stands below it by its id.
+    #[must_use]
+    pub const fn pages(self) -> &'static str {
+        match self {
+            Self::Operation => "/operations",
+            Self::Workflow => "/workflows",
+            Self::Compensation => "/compensations",
+            Self::Outbox => "/outbox",
+            Self::Inbox => "/inbox",
+            Self::Incident => "/incidents",
+            Self::Approval => "/approvals",
+            Self::OperationKind => "/admin/kinds",
+            Self::Staff => "/admin/staff",
+        }
+    }
+
+    /// What people call one of them.
+    #[must_use]
+    pub const fn label(self) -> &'static str {
+        match self {
+            Self::Operation => "operation",
+            Self::Workflow => "workflow",
+            Self::Compensation => "undo",
+            Self::Outbox => "event",
+            Self::Inbox => "message",
+            Self::Incident => "incident",
+            Self::Approval => "request",
+            Self::OperationKind => "kind",
+            Self::Staff => "person",
+        }
+    }
 }
 
 impl fmt::Display for TargetType {

@@ -1,8 +1,13 @@
 //! A request for a second person (A5 to A7): asked by one, decided once by another, or void.
 
+use std::str::FromStr;
+
 use serde::{Deserialize, Serialize};
 
-use crate::machine::{Machine, Rule};
+use crate::{
+    machine::{Machine, Rule},
+    operation::UnknownWord,
+};
 
 /// Where a request stands.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
@@ -20,6 +25,14 @@ pub enum ApprovalStatus {
     Stale,
     /// Nobody decided in time (A7).
     Expired,
+}
+
+impl FromStr for ApprovalStatus {
+    type Err = UnknownWord;
+
+    fn from_str(text: &str) -> Result<Self, UnknownWord> {
+        Machine::parse(text)
+    }
 }
 
 impl Machine for ApprovalStatus {

@@ -1,7 +1,11 @@
 //! A worker's hold on an operation: the lease, and the fence that dies with it (D16).
 
+use std::str::FromStr;
+
 use chrono::{DateTime, Utc};
 use serde::{Deserialize, Serialize};
+
+use crate::operation::UnknownWord;
 
 /// Whether anybody holds an operation, by the database's clock (D19).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
@@ -13,6 +17,19 @@ pub enum LeaseState {
     Live,
     /// The lease ended and nobody took over yet.
     Stale,
+}
+
+impl FromStr for LeaseState {
+    type Err = UnknownWord;
+
+    /// Reads a lease's state from a filter; what is held by nobody is no lease.
+    fn from_str(text: &str) -> Result<Self, UnknownWord> {
+        match text {
+            "live" => Ok(Self::Live),
+            "stale" => Ok(Self::Stale),
+            _ => Err(UnknownWord(text.into())),
+        }
+    }
 }
 
 /// A lease as pages show it.

@@ -1,13 +1,22 @@
 //! Lists: filters, keyset cursors and pages, as the URL, the JSON API and the engine share them.
 
+mod parts;
 mod records;
+
+use std::str::FromStr;
 
 use chrono::{DateTime, Utc};
 use serde::{Deserialize, Serialize};
 use uuid::Uuid;
 
-use crate::{inbox::InboxState, operation::Status, workflow::WorkflowState};
+use crate::{
+    approval::ApprovalStatus,
+    inbox::InboxState,
+    operation::{Status, UnknownWord},
+    workflow::WorkflowState,
+};
 
+pub use parts::{BadPart, ListFilter, Parts, Why};
 pub use records::{
     AuditFilter, ConflictFilter, EventFilter, IncidentFilter, IncidentState, LeaseFilter,
     TimeCursor,
@@ -125,12 +134,31 @@ impl StatusFilter {
             Self::Tombstone => "tombstone",
         }
     }
+}
 
-    /// Reads the word in the URL.
-    #[must_use]
-    pub fn parse(text: &str) -> Option<Self> {
-        if text == "tombstone" { Some(Self::Tombstone) } else { text.parse().ok().map(Self::Is) }
+impl FromStr for StatusFilter {
+    type Err = UnknownWord;
+
+    fn from_str(text: &str) -> Result<Self, UnknownWord> {
+        if text == "tombstone" { Ok(Self::Tombstone) } else { text.parse().map(Self::Is) }
     }
+}
+
+/// Which requests for a second person a list shows; every field narrows.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct ApprovalFilter {
+    /// One state.
+    pub status: Option<ApprovalStatus>,
+    /// Only those that the reader asked for.
+    pub mine: bool,
+    /// Only those that others asked for.
+    pub others: bool,
+    /// Only those that are settled.
+    pub decided: bool,
+    /// Where the page begins.
+    pub cursor: Option<String>,
+    /// Rows of a page.
+    pub limit: Option<i64>,
 }
 
 /// A place in a list ordered by id, newest first, and the direction to read from there.
@@ -188,9 +216,9 @@ mod tests {
     #[test]
     fn a_status_filter_is_one_word() {
         for status in Status::ALL {
-            assert_eq!(StatusFilter::parse(status.as_str()), Some(StatusFilter::Is(status)));
+            assert_eq!(status.as_str().parse(), Ok(StatusFilter::Is(status)));
         }
-        assert_eq!(StatusFilter::parse("tombstone"), Some(StatusFilter::Tombstone));
-        assert_eq!(StatusFilter::parse("x"), None);
+        assert_eq!("tombstone".parse(), Ok(StatusFilter::Tombstone));
+        assert!("x".parse::<StatusFilter>().is_err());
     }
 }

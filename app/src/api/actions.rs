@@ -4,11 +4,15 @@
 
 #![allow(clippy::too_many_arguments, reason = "one argument per field of the form")]
 
-use domain::{action::Verb, problem::Code};
+use domain::{
+    action::{Subject, TargetType, Verb},
+    problem::Code,
+};
 use engine::EngineError;
 use leptos::prelude::*;
 
 use super::{
+    context::refuse,
     decision::{Posted, decide},
     desk::beside,
     refused::Kept,
@@ -16,10 +20,42 @@ use super::{
 };
 use crate::error::ConsoleError;
 
-/// Where the form of a verb is posted to.
+/// Where the form of a verb of an operation is posted to.
 #[must_use]
 pub fn posted_to(verb: Verb) -> String {
     format!("/act/operations/{verb}")
+}
+
+/// Where the forms of all other records are posted to.
+pub const RECORDS: &str = "/act/records/decide";
+
+/// Decides about a record that is no operation: an event, a message, a workflow, an undo, an incident
+/// or a request. Which and what are fields of the form.
+///
+/// # Errors
+/// What stops it before the engine is reached; a refusal leads back to the form.
+#[server(endpoint = "records/decide")]
+pub async fn decide_record(
+    #[server(default)] target_type: String,
+    #[server(default)] id: String,
+    #[server(default)] verb: String,
+    #[server(default)] version: String,
+    #[server(default)] amount_minor: String,
+    #[server(default)] currency: String,
+    #[server(default)] reason: String,
+) -> Result<(), ConsoleError> {
+    let posted = Posted { version, amount_minor, currency, reason, ..Posted::default() };
+    let named = target_type.parse::<TargetType>().ok().zip(verb.parse::<Verb>().ok());
+    let Some((target_type, verb)) =
+        named.filter(|(target_type, verb)| Verb::on(*target_type).contains(verb))
+    else {
+        return Err(refuse(ConsoleError::code_only(Code::RequestInvalid)));
+    };
+    decide(Subject::new(target_type, id.trim()), verb, posted).await
+}
+
+fn operation(id: &str) -> Subject {
+    Subject::new(TargetType::Operation, id.trim())
 }
 
 /// Says what became of an unknown outcome (O21 to O23).
@@ -40,7 +76,6 @@ pub async fn confirm(
     #[server(default)] r#override: String,
 ) -> Result<(), ConsoleError> {
     let posted = Posted {
-        id,
         version,
         outcome,
         external_reference,
@@ -51,7 +86,7 @@ pub async fn confirm(
         force: String::new(),
         overrides: r#override,
     };
-    decide(Verb::Confirm, posted).await
+    decide(operation(&id), Verb::Confirm, posted).await
 }
 
 /// Takes a lease away from a worker that is gone (O12, O31).
@@ -65,7 +100,8 @@ pub async fn release(
     #[server(default)] reason: String,
     #[server(default)] force: String,
 ) -> Result<(), ConsoleError> {
-    decide(Verb::Release, Posted { id, version, reason, force, ..Posted::default() }).await
+    decide(operation(&id), Verb::Release, Posted { version, reason, force, ..Posted::default() })
+        .await
 }
 
 /// Has the provider asked again now (O32).
@@ -78,7 +114,7 @@ pub async fn reconcile(
     #[server(default)] version: String,
     #[server(default)] reason: String,
 ) -> Result<(), ConsoleError> {
-    decide(Verb::Reconcile, Posted { id, version, reason, ..Posted::default() }).await
+    decide(operation(&id), Verb::Reconcile, Posted { version, reason, ..Posted::default() }).await
 }
 
 /// Grants another attempt (O33).
@@ -91,7 +127,7 @@ pub async fn retry(
     #[server(default)] version: String,
     #[server(default)] reason: String,
 ) -> Result<(), ConsoleError> {
-    decide(Verb::Retry, Posted { id, version, reason, ..Posted::default() }).await
+    decide(operation(&id), Verb::Retry, Posted { version, reason, ..Posted::default() }).await
 }
 
 /// Stops what has not begun, gives up what would retry (O3, O14).
@@ -104,7 +140,7 @@ pub async fn cancel(
     #[server(default)] version: String,
     #[server(default)] reason: String,
 ) -> Result<(), ConsoleError> {
-    decide(Verb::Cancel, Posted { id, version, reason, ..Posted::default() }).await
+    decide(operation(&id), Verb::Cancel, Posted { version, reason, ..Posted::default() }).await
 }
 
 /// Writes a note. The key was minted into the form, so that a repeat adds nothing; other words

@@ -6,13 +6,16 @@
 
 use std::{error::Error, fmt::Write as _, future::Future};
 
-use domain::problem::Code;
+use domain::{listing::ListFilter, problem::Code};
 use engine::{Engine, EngineError, StaffCaller};
 use http::{StatusCode, request::Parts};
 use leptos::prelude::use_context;
 use leptos_axum::ResponseOptions;
 
-use crate::error::ConsoleError;
+use crate::{
+    error::{ConsoleError, RefusalView},
+    location::Asked,
+};
 
 /// The engine that the server gave to this request.
 pub(crate) fn engine() -> Result<Engine, ConsoleError> {
@@ -54,6 +57,17 @@ where
     F: Future<Output = Result<T, EngineError>>,
 {
     command.await.map_err(|error| refuse(explain(&error, caller)))
+}
+
+/// The filter of the list that an address asks for.
+///
+/// # Errors
+/// `filter_invalid`, naming the part, for an address that no list gives out.
+pub(crate) fn filter<F: ListFilter>(asked: &Asked) -> Result<F, ConsoleError> {
+    asked.filter().map_err(|bad| {
+        let field = bad.name.parse().ok();
+        refuse(ConsoleError(RefusalView { field, ..RefusalView::new(Code::FilterInvalid) }))
+    })
 }
 
 /// Runs a changing command to its end, even when the client leaves meanwhile (F5).

@@ -4,11 +4,12 @@
 //! never a decoding error without a page.
 
 use domain::{
-    action::{Outcome, Verb},
+    action::{Outcome, Subject, TargetType, Verb},
     ids::OperationId,
     money::parse_currency,
+    problem::Code,
 };
-use engine::{ActionRequest, Decided};
+use engine::{ActionRequest, Decided, Settling};
 
 use super::{
     context::{caller, carry_out, engine},
@@ -20,7 +21,6 @@ use crate::error::{ConsoleError, Field, RefusalView};
 /// The fields of an action's form, as typed.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Posted {
-    pub(super) id: String,
     pub(super) version: String,
     pub(super) outcome: String,
     pub(super) external_reference: String,
@@ -33,7 +33,7 @@ pub(super) struct Posted {
 }
 
 impl Posted {
-    fn request(&self, target: OperationId, verb: Verb) -> Result<ActionRequest, RefusalView> {
+    fn request(&self, target: Subject, verb: Verb) -> Result<ActionRequest, RefusalView> {
         let version =
             self.version.trim().parse().map_err(|_| RefusalView::field(Field::Version))?;
         let amount_minor = match self.amount_minor.trim() {
@@ -82,40 +82,55 @@ fn some(text: &str) -> Option<String> {
     (!text.is_empty()).then(|| text.to_owned())
 }
 
-/// Carries out an action and leads the person to its receipt, or to the page that explains the
-/// refusal.
-pub(super) async fn decide(verb: Verb, posted: Posted) -> Result<(), ConsoleError> {
-    let Ok(target) = posted.id.trim().parse::<OperationId>() else {
-        go(&Target::missing());
+/// Carries out an action and leads the person to its receipt, to the request that waits for a second
+/// person, or to the page that explains the refusal.
+pub(super) async fn decide(
+    target: Subject,
+    verb: Verb,
+    posted: Posted,
+) -> Result<(), ConsoleError> {
+    // All records are found by an id of one form, except kinds, which have names.
+    if target.kind != TargetType::OperationKind && target.id.parse::<OperationId>().is_err() {
+        go(&Target::missing(target.kind));
         return Ok(());
-    };
-    let refusal = match submit(target, verb, &posted).await {
+    }
+    let refusal = match submit(&target, verb, &posted).await {
         Ok(Decided::Done(acted)) => {
             go(&Target::receipt(acted.receipt.id, acted.replayed));
             return Ok(());
         }
-        Ok(Decided::Asked { .. }) => {
-            go(&Target::asked(target));
+        Ok(Decided::Asked { approval, .. }) => {
+            go(&Target::asked(&target, approval.id));
             return Ok(());
         }
         Err(ConsoleError(refusal)) => refusal,
     };
     let refusal = RefusalView { shown: posted.version.trim().parse().ok(), ..refusal };
-    go(&Target::form(target, verb, &RefusedForm { refusal, kept: posted.kept() }));
+    go(&Target::form(&target, verb, &RefusedForm { refusal, kept: posted.kept() }));
     Ok(())
 }
 
-async fn submit(target: OperationId, verb: Verb, posted: &Posted) -> Result<Decided, ConsoleError> {
+async fn submit(target: &Subject, verb: Verb, posted: &Posted) -> Result<Decided, ConsoleError> {
     let (engine, caller) = (engine()?, caller()?);
-    let request = posted.request(target, verb).map_err(ConsoleError)?;
+    let request = posted.request(target.clone(), verb).map_err(ConsoleError)?;
     let by = caller.clone();
+    if target.kind == TargetType::Approval {
+        let id = target.id.parse().map_err(|_| ConsoleError::code_only(Code::NotFound))?;
+        let settling = Settling { version: Some(request.version), reason: request.reason };
+        let settled = carry_out(&caller, async move {
+            match verb {
+                Verb::Approve => engine.approve(&by, id, settling).await,
+                Verb::Reject => engine.reject(&by, id, settling).await,
+                _ => engine.withdraw(&by, id, settling).await,
+            }
+        });
+        return settled.await.map(|acted| Decided::Done(Box::new(acted)));
+    }
     carry_out(&caller, async move { engine.act(&by, request).await }).await
 }
 
 #[cfg(test)]
 mod tests {
-    use domain::problem::Code;
-
     use super::*;
 
     fn posted() -> Posted {
@@ -123,7 +138,7 @@ mod tests {
     }
 
     fn request(posted: &Posted) -> Result<ActionRequest, RefusalView> {
-        posted.request(OperationId::new(uuid::Uuid::from_u128(1)), Verb::Confirm)
+        posted.request(OperationId::new(uuid::Uuid::from_u128(1)).into(), Verb::Confirm)
     }
 
     #[test]

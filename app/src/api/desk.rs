@@ -3,7 +3,7 @@
 
 use std::future::Future;
 
-use domain::ids::OperationId;
+use domain::{action::TargetType, ids::OperationId};
 use engine::{Engine, EngineError, StaffCaller};
 
 use super::{
@@ -20,7 +20,7 @@ where
     F: Future<Output = Result<(), EngineError>> + Send + 'static,
 {
     let Ok(id) = id.trim().parse::<OperationId>() else {
-        go(&Target::missing());
+        go(&Target::missing(TargetType::Operation));
         return Ok(());
     };
     let (engine, caller) = (engine()?, caller()?);

@@ -6,8 +6,9 @@
 
 use std::future::Future;
 
-use domain::{ids::OperationId, problem::Code};
+use domain::problem::Code;
 use engine::{Engine, EngineError, StaffCaller};
+use uuid::Uuid;
 
 use super::context::{explain, read, refuse};
 use crate::error::ConsoleError;
@@ -45,7 +46,7 @@ pub struct Elsewhere {
 pub(super) async fn find<T, F>(
     engine: &Engine,
     caller: &StaffCaller,
-    id: OperationId,
+    id: Uuid,
     command: F,
 ) -> Result<Found<T>, ConsoleError>
 where

@@ -4,19 +4,15 @@ use domain::{
     access::Permission,
     ids::OperationId,
     listing::Page,
-    problem::Code,
     reconciliation::ProviderAnswer,
     view::{OperationDetail, OperationRow},
 };
 
 use super::{
-    context::{caller, carry_out, engine, read, refuse},
+    context::{caller, carry_out, engine, filter, read},
     found::{Found, find},
 };
-use crate::{
-    error::{ConsoleError, RefusalView},
-    location::{FilterProblem, parse_operations},
-};
+use crate::{error::ConsoleError, location::Asked};
 
 /// An operation, and the key that the forms beside it carry.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -29,16 +25,12 @@ pub struct OperationPage {
     pub may_note: bool,
 }
 
-/// One page of the list that the address describes; `query` is the page's raw query string.
+/// One page of the list that the address asks for.
 ///
 /// # Errors
 /// `filter_invalid`, naming the part, for an address that no list gives out.
-pub async fn list_operations(query: &str) -> Result<Page<OperationRow>, ConsoleError> {
-    let (engine, caller) = (engine()?, caller()?);
-    let filter = parse_operations(query).map_err(|FilterProblem(field)| {
-        let refusal = RefusalView { field: Some(field), ..RefusalView::new(Code::FilterInvalid) };
-        refuse(ConsoleError(refusal))
-    })?;
+pub async fn list_operations(asked: &Asked) -> Result<Page<OperationRow>, ConsoleError> {
+    let (engine, caller, filter) = (engine()?, caller()?, filter(asked)?);
     read(&caller, engine.list_operations(&caller, &filter)).await
 }
 
@@ -57,7 +49,7 @@ pub async fn kind_names() -> Result<Vec<String>, ConsoleError> {
 /// `not_found` for an unknown id and for one of a tenant that is not the person's alike.
 pub async fn operation(id: OperationId) -> Result<Found<OperationPage>, ConsoleError> {
     let (engine, caller) = (engine()?, caller()?);
-    find(&engine, &caller, id, async {
+    find(&engine, &caller, id.uuid(), async {
         let detail = engine.operation(&caller, id).await?;
         let form_key = uuid::Uuid::new_v4().to_string();
         Ok(OperationPage { detail, form_key, may_note: caller.permits(Permission::Note) })

@@ -14,5 +14,5 @@ use crate::error::ConsoleError;
 /// `not_found` for an unknown id and for one of a tenant that is not the person's alike.
 pub async fn receipt(id: OperationId) -> Result<Found<Receipt>, ConsoleError> {
     let (engine, caller) = (engine()?, caller()?);
-    find(&engine, &caller, id, engine.receipt(&caller, id)).await
+    find(&engine, &caller, id.uuid(), engine.receipt(&caller, id)).await
 }

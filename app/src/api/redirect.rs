@@ -3,7 +3,10 @@
 //! A target is built from ids and words of closed lists, so it cannot hold a foreign origin, nor
 //! the line break on which Leptos' own helper panics (T47).
 
-use domain::{action::Verb, ids::OperationId};
+use domain::{
+    action::{Subject, TargetType, Verb},
+    ids::{ApprovalId, OperationId},
+};
 use http::{HeaderValue, StatusCode, header::LOCATION};
 use leptos::prelude::use_context;
 use leptos_axum::ResponseOptions;
@@ -20,14 +23,17 @@ impl Target {
         Self(format!("/receipts/{id}{}", if replayed { "?replayed=1" } else { "" }))
     }
 
-    /// An operation's page, at the requests that wait for a second person.
-    pub(super) fn asked(id: OperationId) -> Self {
-        Self(format!("/operations/{id}#approvals"))
+    /// Where the request for a second person stands: on an operation's own page, else on its own.
+    pub(super) fn asked(target: &Subject, request: ApprovalId) -> Self {
+        match target.kind {
+            TargetType::Operation => Self(format!("{}#approvals", page(target))),
+            _ => Self(format!("{}/{request}", TargetType::Approval.pages())),
+        }
     }
 
     /// The form of an action, explaining why it was refused.
-    pub(super) fn form(id: OperationId, verb: Verb, refused: &RefusedForm) -> Self {
-        Self(format!("/operations/{id}/{verb}?{}", refused.to_query()))
+    pub(super) fn form(target: &Subject, verb: Verb, refused: &RefusedForm) -> Self {
+        Self(format!("{}/{verb}?{}", page(target), refused.to_query()))
     }
 
     /// An operation's page at its notes; after a refusal at the words that explain it, which take the
@@ -40,9 +46,15 @@ impl Target {
     }
 
     /// The page of a record that does not exist.
-    pub(super) fn missing() -> Self {
-        Self("/operations/none".into())
+    pub(super) fn missing(kind: TargetType) -> Self {
+        Self(format!("{}/none", kind.pages()))
     }
+}
+
+/// The page of a record; a kind's name is escaped as a part of a path.
+fn page(target: &Subject) -> String {
+    let id: String = form_urlencoded::byte_serialize(target.id.as_bytes()).collect();
+    format!("{}/{}", target.kind.pages(), id.replace('+', "%20"))
 }
 
 /// Sends the person to a page: `303 See Other`, which the browser follows with a GET.
@@ -68,14 +80,17 @@ mod tests {
         let id = OperationId::new(uuid::Uuid::from_u128(7));
         let kept = Kept { reason: "x\r\nSet-Cookie: a=b //evil.example".into(), ..Kept::default() };
         let refused = RefusedForm { refusal: RefusalView::new(Code::Stale), kept };
+        let evil = Subject::new(TargetType::OperationKind, "/\\evil.example\r\nx: y/../../x");
         for target in [
             Target::receipt(id, true),
-            Target::asked(id),
-            Target::form(id, Verb::Confirm, &refused),
+            Target::asked(&id.into(), ApprovalId::new(uuid::Uuid::from_u128(8))),
+            Target::form(&id.into(), Verb::Confirm, &refused),
+            Target::form(&evil, Verb::PutKind, &refused),
             Target::notes(id, Some(&refused)),
-            Target::missing(),
+            Target::missing(TargetType::Outbox),
         ] {
-            assert!(target.0.starts_with("/operations/") || target.0.starts_with("/receipts/"));
+            let own = ["/operations/", "/receipts/", "/outbox/", "/admin/kinds/%2F"];
+            assert!(own.iter().any(|own| target.0.starts_with(own)), "{}", target.0);
             assert!(HeaderValue::from_str(&target.0).is_ok());
         }
     }

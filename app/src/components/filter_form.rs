@@ -1,47 +1,119 @@
-//! The filters of the list of operations, and what is in force as chips that can be taken away.
+//! The filters of a list, and what is in force as chips that can be taken away.
 //!
-//! A plain GET form: the address is the state, so filters work without WASM and can be pasted.
+//! A plain GET form: the address is the state, so filters work without scripts and can be pasted.
 
-use domain::{
-    listing::{OperationFilter, StatusFilter},
-    operation::Status,
-};
 use leptos::prelude::*;
 
 use super::icon::{Icon, IconName};
-use crate::{location, text};
+use crate::location::Asked;
 
-/// The form. The search stands in the top bar; here it is carried along.
-#[component]
-pub fn FilterForm(
-    /// What is in force.
-    filter: OperationFilter,
-    /// Kinds to choose from; a kind in force that is not among them stays offered.
-    mut kinds: Vec<String>,
-) -> impl IntoView {
-    if let Some(kind) = &filter.operation
-        && !kinds.contains(kind)
-    {
-        kinds.push(kind.clone());
+/// One filter of a list.
+#[derive(Debug, Clone)]
+pub struct FilterField {
+    /// The part of the address.
+    pub name: &'static str,
+    /// What people read.
+    pub label: &'static str,
+    /// How it is given.
+    pub input: Input,
+}
+
+/// How a filter is given.
+#[derive(Debug, Clone)]
+pub enum Input {
+    /// One of a list, by value and word; what is in force and not among them stays offered.
+    Choice {
+        /// What stands first: nothing chosen.
+        any: &'static str,
+        /// Value and word.
+        options: Vec<(String, String)>,
+    },
+    /// A text.
+    Text {
+        /// An example.
+        example: &'static str,
+    },
+    /// A day.
+    Day,
+    /// On or off.
+    Check,
+    /// Given elsewhere, such as the search in the top bar; here it is carried along.
+    Elsewhere,
+}
+
+impl FilterField {
+    /// One of a list.
+    pub fn choice(
+        name: &'static str,
+        label: &'static str,
+        any: &'static str,
+        options: impl IntoIterator<Item = (String, String)>,
+    ) -> Self {
+        Self { name, label, input: Input::Choice { any, options: options.into_iter().collect() } }
     }
-    let OperationFilter {
-        status,
-        operation: chosen,
-        q,
-        needs_manual,
-        conflict,
-        from,
-        to,
-        limit,
-        ..
-    } = filter;
-    let kinds = kinds
+
+    /// A text.
+    #[must_use]
+    pub const fn text(name: &'static str, label: &'static str, example: &'static str) -> Self {
+        Self { name, label, input: Input::Text { example } }
+    }
+
+    /// A day.
+    #[must_use]
+    pub const fn day(name: &'static str, label: &'static str) -> Self {
+        Self { name, label, input: Input::Day }
+    }
+
+    /// On or off.
+    #[must_use]
+    pub const fn check(name: &'static str, label: &'static str) -> Self {
+        Self { name, label, input: Input::Check }
+    }
+
+    /// Given elsewhere.
+    #[must_use]
+    pub const fn elsewhere(name: &'static str, label: &'static str) -> Self {
+        Self { name, label, input: Input::Elsewhere }
+    }
+
+    /// What the chip of a value says.
+    fn shown(&self, value: &str) -> String {
+        let word = match &self.input {
+            Input::Choice { options, .. } => {
+                options.iter().find(|(known, _)| known == value).map(|(_, word)| word)
+            }
+            Input::Check => return self.label.to_owned(),
+            _ => None,
+        };
+        word.map_or_else(|| value.to_owned(), Clone::clone)
+    }
+}
+
+/// The form.
+#[component]
+pub fn FilterForm<'a>(
+    /// What is in force.
+    asked: &'a Asked,
+    /// The filters of the list.
+    fields: &'a [FilterField],
+) -> impl IntoView {
+    let changed: Vec<&str> = fields
+        .iter()
+        .filter(|field| !matches!(field.input, Input::Elsewhere))
+        .map(|field| field.name)
+        .collect();
+    let kept = asked
+        .kept(&changed)
         .into_iter()
-        .map(|kind| {
-            let selected = chosen.as_ref() == Some(&kind);
-            view! { <option value=kind.clone() selected=selected>{kind.clone()}</option> }
-        })
+        .map(|(name, value)| view! { <input type="hidden" name=name value=value/> })
         .collect_view();
+    let (checks, inputs): (Vec<_>, Vec<_>) =
+        fields.iter().partition(|field| matches!(field.input, Input::Check));
+    let inputs = inputs.into_iter().map(|field| input(field, asked)).collect_view();
+    let checks = (!checks.is_empty()).then(|| {
+        let checks = checks.into_iter().map(|field| input(field, asked)).collect_view();
+        view! { <div class="filter-checks">{checks}</div> }
+    });
     view! {
         <button type="button" class="button filter-open" popovertarget="filters">
             <Icon name=IconName::Filter/>
@@ -53,126 +125,125 @@ pub fn FilterForm(
             popover="auto"
             aria-label="Filters"
             method="get"
-            action="/operations"
+            action=asked.path()
         >
-            {q.map(|q| view! { <input type="hidden" name="q" value=q/> })}
-            {limit.map(|limit| view! {
-                <input type="hidden" name="limit" value=limit.to_string()/>
-            })}
-            <div class="filter-field">
-                <label class="filter-label" for="filter-status">"State"</label>
-                <select class="filter-input" id="filter-status" name="status">
-                    <option value="">"any state"</option>
-                    {states(status)}
-                </select>
-            </div>
-            <div class="filter-field">
-                <label class="filter-label" for="filter-operation">"Kind"</label>
-                <select class="filter-input" id="filter-operation" name="operation">
-                    <option value="">"any kind"</option>
-                    {kinds}
-                </select>
-            </div>
-            {day_field("from", "Reserved from", location::day_value(from))}
-            {day_field("to", "Reserved before", location::day_value(to))}
-            <div class="filter-checks">
-                {check("needs_manual", "needs a person", needs_manual)}
-                {check("conflict", "payload conflict", conflict)}
-            </div>
+            {kept}
+            {inputs}
+            {checks}
             <button class="button">"Apply"</button>
         </form>
     }
     .into_any()
 }
 
-fn states(chosen: Option<StatusFilter>) -> Vec<AnyView> {
-    Status::ALL
-        .into_iter()
-        .map(|status| (StatusFilter::Is(status), status.label()))
-        .chain([(StatusFilter::Tombstone, "tombstone")])
-        .map(|(value, label)| {
-            let selected = chosen == Some(value);
-            view! { <option value=value.as_str() selected=selected>{label}</option> }.into_any()
-        })
-        .collect()
-}
-
-fn day_field(name: &'static str, label: &'static str, value: String) -> AnyView {
+fn input(field: &FilterField, asked: &Asked) -> AnyView {
+    let (name, label) = (field.name, field.label);
     let id = format!("filter-{name}");
+    let value = asked.value(name).unwrap_or_default().to_owned();
+    let control = match &field.input {
+        Input::Elsewhere => return ().into_any(),
+        Input::Check => {
+            return view! {
+                <label class="filter-check">
+                    <input type="checkbox" name=name value="true" checked=value == "true"/>
+                    {label}
+                </label>
+            }
+            .into_any();
+        }
+        Input::Choice { any, options } => choice(name, &id, any, options, &value),
+        Input::Text { example } => view! {
+            <input
+                class="filter-input"
+                type="text"
+                id=id.clone()
+                name=name
+                value=value
+                maxlength="512"
+                placeholder=*example
+                autocomplete="off"
+                spellcheck="false"
+            />
+        }
+        .into_any(),
+        Input::Day => {
+            // A link may carry an instant within the day: the form then offers its day.
+            let day = value.get(..10).unwrap_or_default().to_owned();
+            view! { <input class="filter-input" type="date" id=id.clone() name=name value=day/> }
+                .into_any()
+        }
+    };
     view! {
         <div class="filter-field">
-            <label class="filter-label" for=id.clone()>{label}</label>
-            <input class="filter-input" type="date" id=id name=name value=value/>
+            <label class="filter-label" for=id>{label}</label>
+            {control}
         </div>
     }
     .into_any()
 }
 
-fn check(name: &'static str, label: &'static str, on: bool) -> AnyView {
+fn choice(
+    name: &'static str,
+    id: &str,
+    any: &'static str,
+    options: &[(String, String)],
+    chosen: &str,
+) -> AnyView {
+    let stranger = !chosen.is_empty() && options.iter().all(|(value, _)| *value != chosen);
+    let stranger = stranger.then(|| (chosen.to_owned(), chosen.to_owned()));
+    let options = options
+        .iter()
+        .cloned()
+        .chain(stranger)
+        .map(|(value, word)| {
+            let selected = value == chosen;
+            view! { <option value=value selected=selected>{word}</option> }
+        })
+        .collect_view();
     view! {
-        <label class="filter-check">
-            <input type="checkbox" name=name value="true" checked=on/>
-            {label}
-        </label>
+        <select class="filter-input" id=id.to_owned() name=name>
+            <option value="">{any}</option>
+            {options}
+        </select>
     }
     .into_any()
 }
 
 /// What narrows the list, each with a link that takes it away.
 #[component]
-pub fn FilterChips(
+pub fn FilterChips<'a>(
     /// What is in force.
-    filter: OperationFilter,
+    asked: &'a Asked,
+    /// The filters of the list.
+    fields: &'a [FilterField],
 ) -> impl IntoView {
-    let filter = OperationFilter { cursor: None, ..filter };
-    let chips = chips(&filter);
+    let chips: Vec<_> = fields
+        .iter()
+        .filter_map(|field| asked.value(field.name).map(|value| (field, value)))
+        .map(|(field, value)| {
+            let name = (!matches!(field.input, Input::Check)).then(|| {
+                view! { <span class="chip-name">{field.label.to_lowercase()}</span> }
+            });
+            view! {
+                <li>
+                    <a class="chip" href=asked.without(field.name)>
+                        <span class="visually-hidden">"Remove filter: "</span>
+                        {name}
+                        <span class="chip-value">{field.shown(value)}</span>
+                        <Icon name=IconName::Cross/>
+                    </a>
+                </li>
+            }
+            .into_any()
+        })
+        .collect();
     (!chips.is_empty()).then(|| {
-        let chips = chips
-            .into_iter()
-            .map(|(name, value, without)| {
-                view! {
-                    <li>
-                        <a class="chip" href=location::operations_href(&without)>
-                            <span class="visually-hidden">"Remove filter: "</span>
-                            {(!name.is_empty()).then(|| view! { <span class="chip-name">{name}</span> })}
-                            <span class="chip-value">{value}</span>
-                            <Icon name=IconName::Cross/>
-                        </a>
-                    </li>
-                }
-            })
-            .collect_view();
         view! {
             <ul class="chips" aria-label="Filters in force">
                 {chips}
-                <li><a class="quiet" href="/operations">"Clear all"</a></li>
+                <li><a class="quiet" href=asked.path()>"Clear all"</a></li>
             </ul>
         }
         .into_any()
     })
-}
-
-fn chips(filter: &OperationFilter) -> Vec<(&'static str, String, OperationFilter)> {
-    let mut chips = Vec::new();
-    let mut chip = |name, value: Option<String>, remove: fn(&mut OperationFilter)| {
-        if let Some(value) = value {
-            let mut without = filter.clone();
-            remove(&mut without);
-            chips.push((name, value, without));
-        }
-    };
-    let state = filter.status.map(|status| match status {
-        StatusFilter::Is(status) => status.label().to_owned(),
-        StatusFilter::Tombstone => "tombstone".to_owned(),
-    });
-    chip("search", filter.q.clone(), |filter| filter.q = None);
-    chip("state", state, |filter| filter.status = None);
-    chip("kind", filter.operation.clone(), |filter| filter.operation = None);
-    chip("from", filter.from.map(text::instant), |filter| filter.from = None);
-    chip("before", filter.to.map(text::instant), |filter| filter.to = None);
-    chip("", filter.needs_manual.then(|| "needs a person".into()), |filter| {
-        filter.needs_manual = false;
-    });
-    chip("", filter.conflict.then(|| "payload conflict".into()), |filter| filter.conflict = false);
-    chips
 }

@@ -55,6 +55,18 @@ icons! {
     Pencil = "M2.4 13.6l.7-3L11 2.7l2.3 2.3-7.9 7.9z", "";
     /// Arrow leaving a tray: outbox.
     Outbox = "M8 10V2.6M5 5.4l3-3 3 3M2.4 9.6v4h11.2v-4", "";
+    /// Arrow into a tray: inbox.
+    Inbox = "M8 2.4v7.4M5 7l3 3 3-3M2.4 9.6v4h11.2v-4", "";
+    /// Boxes one after another: workflows.
+    Workflow = "M1.8 2.6h5v4h-5zM9.2 9.4h5v4h-5zM6.8 4.6h5v4.6", "";
+    /// A padlock: leases.
+    Lease = "M3.4 7.2h9.2v6.4H3.4zM5.2 7V5a2.8 2.8 0 0 1 5.6 0v2", "";
+    /// Two persons: approvals.
+    People = "M6 7.4a2.4 2.4 0 1 0 0-4.8a2.4 2.4 0 0 0 0 4.8zM1.4 13.4c.4-2.4 2.2-3.8 4.6-3.8s4.2 1.4 4.6 3.8M10.6 3a2.3 2.3 0 0 1 0 4.2M12 9.9c1.5.5 2.4 1.7 2.7 3.5", "";
+    /// A ledger: the audit log.
+    Ledger = "M3.2 1.8h9.6v12.4H3.2zM5.6 5h4.8M5.6 8h4.8M5.6 11h2.8", "";
+    /// Sliders: administration.
+    Sliders = "M2.4 4.6h6M12 4.6h1.6M2.4 11.4h1.6M7.6 11.4h6M10.2 2.8v3.6M5.8 9.6v3.6", "";
     /// Torn slip: receipt.
     Receipt = "M3.4 1.8h9.2v12.4l-1.5-1.1-1.6 1.1L8 13.1l-1.5 1.1-1.6-1.1-1.5 1.1zM6 5.4h4M6 8.4h4", "";
     /// Key of a lock: rights.

@@ -1,6 +1,6 @@
 //! The frame of every signed-in page: rail, breadcrumb, search, tenant, content.
 
-use domain::{listing::OperationFilter, view::Me};
+use domain::{action::Verb, view::Me};
 use leptos::prelude::*;
 use leptos_router::{components::Outlet, hooks::use_location};
 
@@ -11,7 +11,8 @@ use super::{
 use crate::{
     api::{reading::Reading, session},
     islands::SearchKey,
-    location, text,
+    location::{self, Asked},
+    text,
 };
 
 /// The frame around the route that is shown.
@@ -52,22 +53,42 @@ pub fn Layout() -> impl IntoView {
     .into_any()
 }
 
+/// The pages of the console by the first part of their address, as breadcrumb and rail call them.
+const PLACES: [(&str, &str); 12] = [
+    ("operations", "Operations"),
+    ("workflows", "Workflows"),
+    ("compensations", "Undos"),
+    ("outbox", "Outbox"),
+    ("inbox", "Inbox"),
+    ("conflicts", "Conflicts"),
+    ("leases", "Leases"),
+    ("approvals", "Approvals"),
+    ("incidents", "Incidents"),
+    ("audit", "Audit"),
+    ("admin", "Administration"),
+    ("receipts", "Receipt"),
+];
+
+/// First parts that are no pages themselves: what stands below them is.
+const NO_PAGES: [&str; 3] = ["compensations", "admin", "receipts"];
+
 /// The way to a page: each step but the last is a link, where it has a page of its own.
 fn crumbs(path: &str) -> Vec<AnyView> {
     let parts: Vec<&str> = path.split('/').filter(|part| !part.is_empty()).collect();
-    let steps: Vec<(String, Option<String>)> = match parts.as_slice() {
-        [] => vec![("Attention".into(), None)],
-        ["operations"] => vec![("Operations".into(), None)],
-        ["operations", id] => {
-            vec![("Operations".into(), Some("/operations".into())), (text::cut_middle(id, 9), None)]
+    let place = parts.first().and_then(|first| PLACES.iter().find(|(known, _)| known == first));
+    let steps: Vec<(String, Option<String>)> = match (place, parts.as_slice()) {
+        (None, []) => vec![("Attention".into(), None)],
+        (None, ["me"]) => vec![("You".into(), None)],
+        (Some((first, word)), [_, rest @ ..]) => {
+            let mut way = format!("/{first}");
+            let own = (!NO_PAGES.contains(first)).then(|| way.clone());
+            let mut steps = vec![((*word).to_owned(), own)];
+            for part in rest {
+                way = format!("{way}/{part}");
+                steps.push((step_word(part), Some(way.clone())));
+            }
+            steps
         }
-        ["operations", id, verb] => vec![
-            ("Operations".into(), Some("/operations".into())),
-            (text::cut_middle(id, 9), Some(format!("/operations/{id}"))),
-            (verb_word(verb).into(), None),
-        ],
-        ["receipts", id] => vec![("Receipt".into(), None), (text::cut_middle(id, 9), None)],
-        ["me"] => vec![("You".into(), None)],
         _ => vec![("Not found".into(), None)],
     };
     let last = steps.len() - 1;
@@ -75,32 +96,37 @@ fn crumbs(path: &str) -> Vec<AnyView> {
         .into_iter()
         .enumerate()
         .map(|(index, (word, href))| match href {
+            _ if index == last => view! { <li aria-current="page">{word}</li> }.into_any(),
             Some(href) => view! { <li><a href=href>{word}</a></li> }.into_any(),
-            None if index == last => view! { <li aria-current="page">{word}</li> }.into_any(),
             None => view! { <li>{word}</li> }.into_any(),
         })
         .collect()
 }
 
-fn verb_word(verb: &str) -> &'static str {
-    match verb {
-        "confirm" => "Confirm",
-        "release" => "Release",
-        "reconcile" => "Reconcile",
-        "retry" => "Retry",
-        "cancel" => "Cancel",
-        _ => "Action",
+/// What a part of an address below the first is called: an action, a page, or an id that is cut.
+fn step_word(part: &str) -> String {
+    match part {
+        "kinds" => "Kinds".into(),
+        "staff" => "Staff".into(),
+        "report" => "Report".into(),
+        _ if part.parse::<Verb>().is_ok() => text::capitalised(&part.replace('_', " ")),
+        _ => text::cut_middle(part, 9),
     }
 }
 
 /// The one search box. On the list it keeps the filters in force; elsewhere it searches all.
 #[component]
 fn Search(path: String, query: String) -> impl IntoView {
-    let filter = match path.as_str() {
-        "/operations" => location::parse_operations(&query).unwrap_or_default(),
-        _ => OperationFilter::default(),
+    let asked = match path.as_str() {
+        "/operations" => Asked::read("/operations", &query),
+        _ => Asked::read("/operations", ""),
     };
-    let value = filter.q.clone().unwrap_or_default();
+    let value = asked.value("q").unwrap_or_default().to_owned();
+    let kept = asked
+        .kept(&["q"])
+        .into_iter()
+        .map(|(name, value)| view! { <input type="hidden" name=name value=value/> })
+        .collect_view();
     view! {
         <form class="search" role="search" method="get" action="/operations">
             <label class="visually-hidden" for="search">
@@ -118,19 +144,10 @@ fn Search(path: String, query: String) -> impl IntoView {
                 placeholder="Key, invoice, reference, id, 129.00 EUR"
                 value=value
             />
-            {kept(&filter)}
+            {kept}
             <SearchKey field="search"/>
         </form>
     }
-}
-
-/// Filters that the search keeps, as hidden fields. The cursor goes: it belongs to another list.
-fn kept(filter: &OperationFilter) -> Vec<AnyView> {
-    let kept = OperationFilter { q: None, cursor: None, ..filter.clone() };
-    location::pairs(&location::operations_query(&kept))
-        .into_iter()
-        .map(|(name, value)| view! { <input type="hidden" name=name value=value/> }.into_any())
-        .collect()
 }
 
 /// The session's tenant; a switcher where the person has more than one.

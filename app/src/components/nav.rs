@@ -18,6 +18,20 @@ pub fn BrandMark() -> impl IntoView {
     }
 }
 
+/// Where the rail leads below the first page.
+const LINKS: [(&str, &str, IconName); 1] = [("/operations", "Operations", IconName::List)];
+
+fn link((href, word, icon): (&'static str, &'static str, IconName)) -> impl IntoView {
+    view! {
+        <li>
+            <A href=href attr:class="rail-link" attr:title=word>
+                <Icon name=icon/>
+                <span class="rail-word">{word}</span>
+            </A>
+        </li>
+    }
+}
+
 /// The rail. `me` feeds the count and the person; without it the links still work.
 #[component]
 pub fn Nav(
@@ -41,12 +55,7 @@ pub fn Nav(
                         {count}
                     </A>
                 </li>
-                <li>
-                    <A href="/operations" attr:class="rail-link" attr:title="Operations">
-                        <Icon name=IconName::List/>
-                        <span class="rail-word">"Operations"</span>
-                    </A>
-                </li>
+                {LINKS.map(link)}
             </ul>
             <div class="rail-foot">
                 <p class="rail-fact" title="Times in UTC">

@@ -1,5 +1,5 @@
-//! Newer and older by keyset cursors, and since when the page is right. No page numbers: nothing
-//! counts a table.
+//! The pages before and after by keyset cursors, and since when the page is right. No page numbers:
+//! nothing counts a table.
 
 use chrono::{DateTime, Utc};
 use leptos::prelude::*;
@@ -8,6 +8,20 @@ use super::{
     icon::{Icon, IconName},
     timestamp::Timestamp,
 };
+
+/// What the pages of a list are called: before and after.
+#[derive(Debug, Clone, Copy)]
+pub struct Ways(
+    /// The page before.
+    pub &'static str,
+    /// The page after.
+    pub &'static str,
+);
+
+impl Ways {
+    /// Newest first.
+    pub const BY_AGE: Self = Self("Newer", "Older");
+}
 
 /// The foot of a list.
 #[component]
@@ -20,20 +34,23 @@ pub fn Pager(
     previous: Option<String>,
     /// The address of the page after, where there is one.
     next: Option<String>,
+    /// What the two are called.
+    ways: Ways,
 ) -> impl IntoView {
     let noun = if rows == 1 { " row, read " } else { " rows, read " };
+    let Ways(before, after) = ways;
     view! {
         <nav class="pager" aria-label="Pages">
             <p class="pager-words">{rows.to_string()} {noun} <Timestamp at=as_of/></p>
             {previous.map(|href| view! {
                 <a class="button" rel="prev" href=href>
                     <Icon name=IconName::Left/>
-                    "Newer"
+                    {before}
                 </a>
             })}
             {next.map(|href| view! {
                 <a class="button" rel="next" href=href>
-                    "Older"
+                    {after}
                     <Icon name=IconName::Right/>
                 </a>
             })}

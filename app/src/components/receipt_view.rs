@@ -45,11 +45,8 @@ pub fn ReceiptView(
     receipt: Receipt,
 ) -> impl IntoView {
     let title = decided(&receipt);
-    // Pages of other records do not exist yet: their receipt names them.
-    let operation = (receipt.target_type == TargetType::Operation).then(|| {
-        let place = format!("/operations/{}", receipt.target);
-        view! { <a href=place>"Open the operation"</a> }
-    });
+    let place = format!("{}/{}", receipt.target_type.pages(), receipt.target);
+    let words = format!("Open the {}", receipt.target_type.label());
     view! {
         <article class="receipt">
             <header class="receipt-head">
@@ -68,7 +65,7 @@ pub fn ReceiptView(
             <footer class="receipt-foot">
                 <p>
                     "Sending the same decision again changes nothing and shows this receipt. "
-                    {operation}
+                    <a href=place>{words}</a>
                 </p>
             </footer>
         </article>

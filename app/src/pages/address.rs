@@ -1,16 +1,25 @@
 //! What the address of a page says, read once: a page is rendered for one address.
 
-use domain::{action::Verb, ids::OperationId};
+use std::str::FromStr;
+
+use domain::action::Verb;
 use leptos::prelude::*;
 use leptos_router::hooks::{use_location, use_params_map};
+
+use crate::location::Asked;
 
 /// The raw query: the router's own map decodes values twice.
 pub(super) fn query() -> String {
     use_location().search.get_untracked()
 }
 
+/// What the address of the list at a path asks for.
+pub(super) fn asked(path: &'static str) -> Asked {
+    Asked::read(path, &query())
+}
+
 /// The record's id in the path; `None` for what is no id.
-pub(super) fn record_id() -> Option<OperationId> {
+pub(super) fn record_id<T: FromStr>() -> Option<T> {
     part("id")?.parse().ok()
 }
 

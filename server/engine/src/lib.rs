@@ -35,7 +35,6 @@ use std::sync::Arc;
 pub use actions::{Acted, ActionRequest, Decided, Settling};
 pub use actor::Actor;
 pub use caller::{Caller, ServiceCaller, StaffCaller};
-pub use console::ApprovalFilter;
 pub use error::EngineError;
 pub use inbox::{InboxSource, ReceiveMessage, Received, WebhookTaken};
 pub use operations::{

@@ -7,18 +7,15 @@ use axum::{
     http::HeaderMap,
     response::Response,
 };
-use domain::{
-    action::Verb, approval::ApprovalStatus, listing::Page, machine::Machine as _,
-    view::ApprovalView,
-};
-use engine::{ApprovalFilter, Decided, Settling};
+use domain::{action::Verb, listing::Page, view::ApprovalView};
+use engine::{Decided, Settling};
 
 use super::{
     auth::Staff,
     body::Fields,
-    console::{bad_filter, decided, trimmed},
+    console::{decided, trimmed},
     operations::id,
-    query::Query,
+    query::filter,
 };
 use crate::{refusal::Refused, router::AppState};
 
@@ -28,24 +25,7 @@ pub async fn list(
     Staff(by): Staff,
     RawQuery(query): RawQuery,
 ) -> Result<Json<Page<ApprovalView>>, Refused> {
-    let filter = filter(query.as_deref())?;
-    Ok(Json(state.engine.list_approvals(&by, &filter).await?))
-}
-
-/// Reads the filter; a name or value that the list does not know is refused, never skipped.
-fn filter(query: Option<&str>) -> Result<ApprovalFilter, Refused> {
-    let mut query = Query::parse(query)?;
-    let status = query.text("status").map(|word| ApprovalStatus::parse(&word)).transpose();
-    let filter = ApprovalFilter {
-        status: status.map_err(|_| bad_filter("status", "There is no such state."))?,
-        mine: query.flag("mine")?,
-        others: query.flag("others")?,
-        decided: query.flag("decided")?,
-        cursor: query.text("cursor"),
-        limit: query.limit()?,
-    };
-    query.finish()?;
-    Ok(filter)
+    Ok(Json(state.engine.list_approvals(&by, &filter(query.as_deref())?).await?))
 }
 
 /// `GET /approvals/{id}`.

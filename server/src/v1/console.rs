@@ -7,12 +7,10 @@ use axum::{
     http::{HeaderMap, HeaderValue, StatusCode, header},
     response::{IntoResponse, Response},
 };
-use chrono::{DateTime, Utc};
 use domain::{
     action::{Outcome, Subject, TargetType, Verb},
     ids::OperationId,
-    listing::{OperationFilter, Page, StatusFilter},
-    problem::Code,
+    listing::Page,
     view::{OperationRow, Receipt},
 };
 use engine::{ActionRequest, Decided};
@@ -24,7 +22,7 @@ use super::{
     auth::Staff,
     body::{Fields, unfit},
     operations::id,
-    query::Query,
+    query::filter,
 };
 use crate::{refusal::Refused, router::AppState};
 
@@ -34,43 +32,7 @@ pub async fn list(
     Staff(by): Staff,
     RawQuery(query): RawQuery,
 ) -> Result<Json<Page<OperationRow>>, Refused> {
-    let filter = filter(query.as_deref())?;
-    Ok(Json(state.engine.list_operations(&by, &filter).await?))
-}
-
-pub(super) fn bad_filter(field: &str, detail: &str) -> Refused {
-    Refused::code(Code::FilterInvalid).field(field).detail(detail)
-}
-
-/// Reads the filter; a name or value that the list does not know is refused, never skipped.
-fn filter(query: Option<&str>) -> Result<OperationFilter, Refused> {
-    let mut query = Query::parse(query)?;
-    let status = query.text("status").map(|word| {
-        StatusFilter::parse(&word).ok_or_else(|| bad_filter("status", "There is no such state."))
-    });
-    let filter = OperationFilter {
-        status: status.transpose()?,
-        operation: query.text("operation"),
-        q: query.text("q"),
-        needs_manual: query.flag("needs_manual")?,
-        conflict: query.flag("conflict")?,
-        from: query.instant("from")?,
-        to: query.instant("to")?,
-        cursor: query.text("cursor"),
-        limit: query.limit()?,
-    };
-    query.finish()?;
-    Ok(filter)
-}
-
-pub(super) fn flag(name: &str, value: &str) -> Result<bool, Refused> {
-    value.parse().map_err(|_| bad_filter(name, "This filter is true or false."))
-}
-
-pub(super) fn instant(name: &str, value: &str) -> Result<DateTime<Utc>, Refused> {
-    DateTime::parse_from_rfc3339(value)
-        .map(|instant| instant.to_utc())
-        .map_err(|_| bad_filter(name, "An instant looks like 2026-11-29T12:00:00Z."))
+    Ok(Json(state.engine.list_operations(&by, &filter(query.as_deref())?).await?))
 }
 
 /// A record in full: the facts of its list row stand at the top, beside the rest.
@@ -155,35 +117,4 @@ pub(super) fn decided(decided: Decided) -> Response {
 
 pub(super) fn trimmed(text: Option<String>) -> Option<String> {
     text.map(|text| text.trim().to_owned()).filter(|text| !text.is_empty())
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_filter_is_read_once_and_decoded_once() {
-        let read =
-            filter(Some("status=unknown&q=a%2525%20b%2B&needs_manual=true&limit=20&operation="))
-                .unwrap();
-        assert_eq!(read.status.map(StatusFilter::as_str), Some("unknown"));
-        assert_eq!(read.q.as_deref(), Some("a%25 b+"));
-        assert!(read.needs_manual);
-        assert_eq!(read.limit, Some(20));
-        assert_eq!(read.operation, None);
-    }
-
-    #[test]
-    fn a_filter_that_the_list_does_not_know_is_refused() {
-        for query in [
-            "status=failed",
-            "sort=id;drop",
-            "q=a&q=b",
-            "limit=1e9",
-            "from=yesterday",
-            "needs_manual=1",
-        ] {
-            assert!(filter(Some(query)).is_err(), "{query}");
-        }
-    }
 }

@@ -8,13 +8,7 @@ use axum::{
     response::{IntoResponse, Response},
 };
 use chrono::DateTime;
-use domain::{
-    ids::MessageId,
-    inbox::InboxState,
-    listing::{InboxFilter, Page},
-    problem::Code,
-    view::MessageRow,
-};
+use domain::{ids::MessageId, inbox::InboxState, listing::Page, problem::Code, view::MessageRow};
 use engine::{ReceiveMessage, Received};
 use serde_json::{Value, json, value::RawValue};
 
@@ -22,7 +16,7 @@ use super::{
     auth::{Service, Staff},
     body::Fields,
     console::in_full,
-    query::Query,
+    query::filter,
 };
 use crate::{refusal::Refused, router::AppState};
 
@@ -89,25 +83,7 @@ pub async fn list(
     Staff(by): Staff,
     RawQuery(query): RawQuery,
 ) -> Result<Json<Page<MessageRow>>, Refused> {
-    let filter = filter(query.as_deref())?;
-    Ok(Json(state.engine.list_messages(&by, &filter).await?))
-}
-
-/// Reads the filter; a name or value that the list does not know is refused, never skipped.
-fn filter(query: Option<&str>) -> Result<InboxFilter, Refused> {
-    let mut query = Query::parse(query)?;
-    let filter = InboxFilter {
-        status: query.word("status")?,
-        consumer: query.text("consumer"),
-        source: query.text("source"),
-        q: query.text("q"),
-        from: query.instant("from")?,
-        to: query.instant("to")?,
-        cursor: query.text("cursor"),
-        limit: query.limit()?,
-    };
-    query.finish()?;
-    Ok(filter)
+    Ok(Json(state.engine.list_messages(&by, &filter(query.as_deref())?).await?))
 }
 
 /// `GET /inbox/{id}`.
@@ -118,20 +94,4 @@ pub async fn show(
 ) -> Result<Json<Value>, Refused> {
     let id: MessageId = path.parse().map_err(|_| Refused::code(Code::NotFound))?;
     Ok(Json(in_full(&state.engine.message(&by, id).await?)))
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_filter_that_the_list_does_not_know_is_refused() {
-        for query in ["status=unknown", "operation=x", "q=a&q=b", "limit=x", "to=tomorrow"] {
-            assert!(filter(Some(query)).is_err(), "{query}");
-        }
-        let read = filter(Some("status=dead&consumer=billing&source=&q=m-1&limit=3")).unwrap();
-        assert_eq!(read.status, Some(InboxState::Dead));
-        assert_eq!(read.consumer.as_deref(), Some("billing"));
-        assert_eq!((read.source, read.q.as_deref()), (None, Some("m-1")));
-    }
 }

@@ -5,18 +5,13 @@ use axum::{
     extract::{Path, RawQuery, State},
 };
 use domain::{
-    lease::LeaseState,
-    listing::{AuditFilter, ConflictFilter, EventFilter, IncidentFilter, LeaseFilter, Page},
+    listing::Page,
     problem::Code,
     view::{AuditRow, ConflictRow, EventRow, IncidentRow, LeaseRow},
 };
 use serde_json::Value;
 
-use super::{
-    auth::Staff,
-    console::{bad_filter, in_full},
-    query::Query,
-};
+use super::{auth::Staff, console::in_full, query::filter};
 use crate::{refusal::Refused, router::AppState};
 
 /// `GET /outbox`.
@@ -25,19 +20,7 @@ pub async fn events(
     Staff(by): Staff,
     RawQuery(query): RawQuery,
 ) -> Result<Json<Page<EventRow>>, Refused> {
-    let mut query = Query::parse(query.as_deref())?;
-    let filter = EventFilter {
-        status: query.word("status")?,
-        topic: query.text("topic"),
-        aggregate: query.text("aggregate"),
-        q: query.text("q"),
-        from: query.instant("from")?,
-        to: query.instant("to")?,
-        cursor: query.text("cursor"),
-        limit: query.limit()?,
-    };
-    query.finish()?;
-    Ok(Json(state.engine.list_events(&by, &filter).await?))
+    Ok(Json(state.engine.list_events(&by, &filter(query.as_deref())?).await?))
 }
 
 /// `GET /outbox/{id}`.
@@ -55,17 +38,7 @@ pub async fn conflicts(
     Staff(by): Staff,
     RawQuery(query): RawQuery,
 ) -> Result<Json<Page<ConflictRow>>, Refused> {
-    let mut query = Query::parse(query.as_deref())?;
-    let filter = ConflictFilter {
-        operation: query.text("operation"),
-        q: query.text("q"),
-        from: query.instant("from")?,
-        to: query.instant("to")?,
-        cursor: query.text("cursor"),
-        limit: query.limit()?,
-    };
-    query.finish()?;
-    Ok(Json(state.engine.list_conflicts(&by, &filter).await?))
+    Ok(Json(state.engine.list_conflicts(&by, &filter(query.as_deref())?).await?))
 }
 
 /// `GET /conflicts/{id}`.
@@ -83,23 +56,7 @@ pub async fn leases(
     Staff(by): Staff,
     RawQuery(query): RawQuery,
 ) -> Result<Json<Page<LeaseRow>>, Refused> {
-    let mut query = Query::parse(query.as_deref())?;
-    let status = match query.text("status").as_deref() {
-        None => None,
-        Some("stale") => Some(LeaseState::Stale),
-        Some("live") => Some(LeaseState::Live),
-        Some(_) => return Err(bad_filter("status", "A lease is live or stale.")),
-    };
-    let filter = LeaseFilter {
-        status,
-        operation: query.text("operation"),
-        holder: query.text("holder"),
-        q: query.text("q"),
-        cursor: query.text("cursor"),
-        limit: query.limit()?,
-    };
-    query.finish()?;
-    Ok(Json(state.engine.list_leases(&by, &filter).await?))
+    Ok(Json(state.engine.list_leases(&by, &filter(query.as_deref())?).await?))
 }
 
 /// `GET /incidents`.
@@ -108,18 +65,7 @@ pub async fn incidents(
     Staff(by): Staff,
     RawQuery(query): RawQuery,
 ) -> Result<Json<Page<IncidentRow>>, Refused> {
-    let mut query = Query::parse(query.as_deref())?;
-    let filter = IncidentFilter {
-        status: query.word("status")?,
-        cause: query.text("cause"),
-        q: query.text("q"),
-        from: query.instant("from")?,
-        to: query.instant("to")?,
-        cursor: query.text("cursor"),
-        limit: query.limit()?,
-    };
-    query.finish()?;
-    Ok(Json(state.engine.list_incidents(&by, &filter).await?))
+    Ok(Json(state.engine.list_incidents(&by, &filter(query.as_deref())?).await?))
 }
 
 /// `GET /incidents/{id}`.
@@ -137,19 +83,7 @@ pub async fn audit(
     Staff(by): Staff,
     RawQuery(query): RawQuery,
 ) -> Result<Json<Page<AuditRow>>, Refused> {
-    let mut query = Query::parse(query.as_deref())?;
-    let filter = AuditFilter {
-        actor: query.text("actor"),
-        verb: query.text("verb"),
-        target: query.text("target"),
-        denied: query.flag("denied")?,
-        from: query.instant("from")?,
-        to: query.instant("to")?,
-        cursor: query.text("cursor"),
-        limit: query.limit()?,
-    };
-    query.finish()?;
-    Ok(Json(state.engine.list_audit(&by, &filter).await?))
+    Ok(Json(state.engine.list_audit(&by, &filter(query.as_deref())?).await?))
 }
 
 fn id<T: std::str::FromStr>(path: &str) -> Result<T, Refused> {

@@ -13,7 +13,7 @@ use axum::{
 use base64::{Engine as _, engine::general_purpose::STANDARD};
 use domain::{
     ids::{OperationId, WorkflowId},
-    listing::{Page, WorkflowFilter},
+    listing::Page,
     problem::Code,
     view::{WorkflowDetail, WorkflowRow},
 };
@@ -29,7 +29,7 @@ use super::{
     auth::{Anyone, Service, Staff},
     body::{Fields, unfit},
     operations::{key, read_finish_fields},
-    query::Query,
+    query::filter,
 };
 use crate::{refusal::Refused, router::AppState};
 
@@ -107,8 +107,7 @@ pub async fn list(
     Staff(by): Staff,
     RawQuery(query): RawQuery,
 ) -> Result<Json<Page<WorkflowRow>>, Refused> {
-    let filter = filter(query.as_deref())?;
-    Ok(Json(state.engine.list_workflows(&by, &filter).await?))
+    Ok(Json(state.engine.list_workflows(&by, &filter(query.as_deref())?).await?))
 }
 
 /// `GET /workflows/{id}/timeline`.
@@ -119,20 +118,6 @@ pub async fn timeline(
 ) -> Result<Json<Value>, Refused> {
     let detail = state.engine.workflow(&by, id(&path)?).await?;
     Ok(Json(json!({ "items": detail.timeline, "as_of": detail.as_of })))
-}
-
-/// Reads the filter; a name or value that the list does not know is refused, never skipped.
-fn filter(query: Option<&str>) -> Result<WorkflowFilter, Refused> {
-    let mut query = Query::parse(query)?;
-    let filter = WorkflowFilter {
-        status: query.word("status")?,
-        kind: query.text("kind"),
-        q: query.text("q"),
-        cursor: query.text("cursor"),
-        limit: query.limit()?,
-    };
-    query.finish()?;
-    Ok(filter)
 }
 
 /// `POST /workflows/{id}/cancel`.

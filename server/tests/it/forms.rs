@@ -28,9 +28,8 @@ pub fn leads_to(answer: &Answer, start: &str) -> String {
 
 /// A plain form leads back to the page that explains its refusal.
 #[track_caller]
-pub fn refused_form(answer: &Answer, target: &Operation, page: &str, code: Code) {
-    let start = format!("/operations/{}/{page}?refused={code}", target.id);
-    leads_to(answer, start.replace("/?", "?").as_str());
+pub fn refused_form(answer: &Answer, page: &str, code: Code) {
+    leads_to(answer, &format!("{page}?refused={code}"));
 }
 
 async fn explains(browser: &Browser<'_>, answer: &Answer, target: &Operation, code: Code) {

@@ -24,6 +24,8 @@ fn right_of(path: &str) -> Option<Permission> {
     }
     match name {
         "operations/note" | "operations/take" => Some(Permission::Note),
+        // One path for all records; the fields below name an incident.
+        "records/decide" => Some(Permission::Incident),
         _ => None,
     }
 }
@@ -35,17 +37,20 @@ fn content(page: &Answer) -> String {
     main.unwrap_or_else(|| panic!("no content: {page}")).to_owned()
 }
 
-/// The page under an operation that explains the refusal of a form.
-fn page_of(path: &str) -> &str {
+/// The page that explains the refusal of a form about a record.
+fn page_of(path: &str, id: &str) -> String {
     match path.strip_prefix("/act/operations/") {
-        Some("note" | "take") | None => "",
-        Some(verb) => verb,
+        Some("note" | "take") => format!("/operations/{id}"),
+        Some(verb) => format!("/operations/{id}/{verb}"),
+        None => format!("/incidents/{id}/close"),
     }
 }
 
 fn fields<'a>(target: &'a Operation, version: &'a str) -> Vec<(&'a str, &'a str)> {
     vec![
         ("id", &target.id),
+        ("target_type", "incident"),
+        ("verb", "close"),
         ("version", version),
         ("outcome", "happened"),
         ("external_reference", "ch_1"),
@@ -97,7 +102,7 @@ async fn every_server_function_refuses_strangers_and_roles_without_the_right() {
             }
             let (before, denied) = (stage.effects().await, stage.audited("denied").await);
             let answer = browser.post(path, &fields).await;
-            refused_form(&answer, &target, page_of(path), Code::PermissionMissing);
+            refused_form(&answer, &page_of(path, &target.id), Code::PermissionMissing);
             assert_eq!(stage.effects().await, before, "{path} as {role}");
             assert_eq!(stage.audited("denied").await, denied + 1, "{path} as {role}");
         }
@@ -116,8 +121,8 @@ async fn a_record_of_another_tenant_is_no_record() {
         let before = stage.effects().await;
         let there = browser.post(path, &fields(&theirs, &version)).await;
         let nowhere = browser.post(path, &fields(&invented, &version)).await;
-        refused_form(&there, &theirs, page_of(path), Code::NotFound);
-        refused_form(&nowhere, &invented, page_of(path), Code::NotFound);
+        refused_form(&there, &page_of(path, &theirs.id), Code::NotFound);
+        refused_form(&nowhere, &page_of(path, &invented.id), Code::NotFound);
         let (there, nowhere) = (
             browser.get(there.header("location")).await,
             browser.get(nowhere.header("location")).await,

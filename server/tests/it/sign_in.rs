@@ -149,7 +149,8 @@ async fn a_changed_role_counts_at_once() {
         ("evidence", "seen"),
     ];
     let answer = operator.post("/act/operations/confirm", &fields).await;
-    crate::forms::refused_form(&answer, &target, "confirm", Code::PermissionMissing);
+    let page = format!("/operations/{}/confirm", target.id);
+    crate::forms::refused_form(&answer, &page, Code::PermissionMissing);
     assert_eq!(stage.effects().await, before);
 }
 

@@ -86,7 +86,8 @@ async fn a_decision_without_its_facts_is_refused_with_the_field() {
         let fields = [("id", unknown.id.as_str()), ("version", version), ("reason", "x")];
         let answer = browser.post("/act/operations/confirm", &fields).await;
         // The form's door says the same.
-        crate::forms::refused_form(&answer, &unknown, "confirm", Code::Unprocessable);
+        let page = format!("/operations/{}/confirm", unknown.id);
+        crate::forms::refused_form(&answer, &page, Code::Unprocessable);
     }
     let mut stale = unknown.confirm();
     stale["version"] = json!(unknown.version - 1);

@@ -1,9 +1,6 @@
 //! `/operations`: filters, search and keyset pages, all of it in the address.
 
-use domain::{
-    listing::{OperationFilter, Page},
-    view::OperationRow,
-};
+use domain::{listing::StatusFilter, operation::Status};
 use leptos::prelude::*;
 use leptos_meta::Title;
 
@@ -14,85 +11,68 @@ use crate::{
         reading::Reading,
     },
     components::{
-        data_table::DataTable,
         empty_state::EmptyState,
-        filter_form::{FilterChips, FilterForm},
-        notice::{FailedPart, Notice, Tone},
-        pager::Pager,
+        filter_form::FilterField,
+        list::{ListSpec, list_filters, list_heading, list_rows},
+        pager::Ways,
     },
-    error::ConsoleError,
-    location,
-    pages::address::query,
+    pages::address::asked,
+};
+
+const SPEC: ListSpec = ListSpec {
+    title: "Operations",
+    caption: "Operations, newest first",
+    columns: LIST_COLUMNS,
+    ways: Ways::BY_AGE,
 };
 
 /// The list of operations.
 #[component]
 pub fn ListPage() -> impl IntoView {
-    let query = query();
+    let asked = asked("/operations");
     let kinds = Reading::new(kind_names);
     let page = {
-        let query = query.clone();
+        let asked = asked.clone();
         Reading::new(move || {
-            let query = query.clone();
-            async move { list_operations(&query).await }
+            let asked = asked.clone();
+            async move { list_operations(&asked).await }
         })
     };
-    let filter = location::parse_operations(&query).unwrap_or_default();
+    let filtered = asked.clone();
     view! {
         <Title text="Operations · Onceover"/>
-        <header class="page-head">
-            <h1 class="page-title">"Operations"</h1>
-        </header>
-        {Suspend::new(async move { filters(filter, kinds.await.unwrap_or_default()) })}
-        {Suspend::new(async move { rows(&query, page.await) })}
+        {list_heading(&SPEC)}
+        {Suspend::new(async move { list_filters(&filtered, &fields(kinds.await.unwrap_or_default())) })}
+        {Suspend::new(async move { list_rows(&SPEC, &asked, page.await, list_row, empty) })}
     }
     .into_any()
 }
 
-fn filters(filter: OperationFilter, kinds: Vec<String>) -> AnyView {
-    view! {
-        <FilterForm filter=filter.clone() kinds/>
-        <FilterChips filter/>
-    }
-    .into_any()
+fn fields(kinds: Vec<String>) -> Vec<FilterField> {
+    let states = Status::ALL.into_iter().map(|status| (StatusFilter::Is(status), status.label()));
+    let states = states.chain([(StatusFilter::Tombstone, "tombstone")]);
+    vec![
+        FilterField::elsewhere("q", "search"),
+        FilterField::choice(
+            "status",
+            "State",
+            "any state",
+            states.map(|(value, word)| (value.as_str().to_owned(), word.to_owned())),
+        ),
+        FilterField::choice(
+            "operation",
+            "Kind",
+            "any kind",
+            kinds.into_iter().map(|kind| (kind.clone(), kind)),
+        ),
+        FilterField::day("from", "Reserved from"),
+        FilterField::day("to", "Reserved before"),
+        FilterField::check("needs_manual", "needs a person"),
+        FilterField::check("conflict", "payload conflict"),
+    ]
 }
 
-fn rows(query: &str, page: Result<Page<OperationRow>, ConsoleError>) -> AnyView {
-    let page = match page {
-        Ok(page) => page,
-        Err(error) => {
-            let again = location::here("/operations", query);
-            return view! { <FailedPart error again/> }.into_any();
-        }
-    };
-    let filter = location::parse_operations(query).unwrap_or_default();
-    let at = |cursor: Option<String>| {
-        let to = |cursor| OperationFilter { cursor: Some(cursor), ..filter.clone() };
-        cursor.map(|cursor| location::operations_href(&to(cursor)))
-    };
-    let (previous, next) = (at(page.previous), at(page.next));
-    if page.items.is_empty() && previous.is_none() && next.is_none() {
-        return empty(&filter);
-    }
-    let narrow = page.narrow.then(|| {
-        view! {
-            <Notice tone=Tone::Neutral title="More operations match than are looked through.">
-                <p>"Type more of the key or reference: a longer beginning finds the rest."</p>
-            </Notice>
-        }
-    });
-    let (as_of, count) = (page.as_of, page.items.len());
-    let rows = page.items.into_iter().map(|row| list_row(row, as_of)).collect();
-    view! {
-        {narrow}
-        <DataTable caption="Operations, newest first" columns=LIST_COLUMNS rows/>
-        <Pager rows=count as_of previous next/>
-    }
-    .into_any()
-}
-
-fn empty(filter: &OperationFilter) -> AnyView {
-    let narrowed = *filter != OperationFilter { limit: filter.limit, ..OperationFilter::default() };
+fn empty(narrowed: bool) -> AnyView {
     if narrowed {
         view! {
             <EmptyState title="No operation matches.">

@@ -5,7 +5,7 @@ use domain::{
     access::Permission,
     approval::ApprovalStatus,
     ids::ApprovalId,
-    listing::{Cursor, Page},
+    listing::{ApprovalFilter, Cursor, Page},
     machine::Machine as _,
     problem::Code,
     view::ApprovalView,
@@ -23,23 +23,6 @@ use crate::{
         lease, subject,
     },
 };
-
-/// Which requests a list shows; every field narrows.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct ApprovalFilter {
-    /// One state.
-    pub status: Option<ApprovalStatus>,
-    /// Only those that the reader asked for.
-    pub mine: bool,
-    /// Only those that others asked for.
-    pub others: bool,
-    /// Only those that are settled.
-    pub decided: bool,
-    /// Where the page begins.
-    pub cursor: Option<String>,
-    /// Rows of a page.
-    pub limit: Option<i64>,
-}
 
 impl Engine {
     /// One page of requests, newest first; by default those that wait.

@@ -3,6 +3,7 @@
 //! the same answer as an id that nobody has.
 
 use domain::ids::OperationId;
+use uuid::Uuid;
 
 use crate::{
     Engine, StaffCaller,
@@ -11,7 +12,7 @@ use crate::{
 };
 
 impl Engine {
-    /// The tenant, short name and name, that holds an operation or a receipt, among the person's
+    /// The tenant, short name and name, that holds a record or a receipt, among the person's
     /// tenants but the one of the session. Every membership includes reading. Changes and records
     /// nothing.
     ///
@@ -20,7 +21,7 @@ impl Engine {
     pub async fn elsewhere(
         &self,
         by: &StaffCaller,
-        id: OperationId,
+        id: Uuid,
     ) -> Result<Option<(String, String)>, EngineError> {
         let (engine, by) = (self.clone(), by.clone());
         Self::detached(async move {
@@ -34,11 +35,12 @@ impl Engine {
                 }
             }
             tx.commit().await?;
-            for (tenant, slug, name) in others {
-                let target = Target { tenant, id };
-                let mut tx = engine.pools.begin_console(tenant).await?;
+            for (tenant_id, slug, name) in others {
+                let target = Target { tenant: tenant_id, id: OperationId::new(id) };
+                let mut tx = engine.pools.begin_console(tenant_id).await?;
                 let found = detail::for_service(&mut tx, target).await?.is_some()
-                    || answer::receipt(&mut tx, target).await?.is_some();
+                    || answer::receipt(&mut tx, target).await?.is_some()
+                    || tenant::holds(&mut tx, tenant_id, id).await?;
                 tx.commit().await?;
                 if found {
                     return Ok(Some((slug, name)));

@@ -20,5 +20,4 @@ mod rules;
 mod timeline;
 mod workflows;
 
-pub use approvals::ApprovalFilter;
 pub use rules::{KindInForce, MemberInForce};

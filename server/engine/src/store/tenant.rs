@@ -2,6 +2,7 @@
 
 use domain::ids::TenantId;
 use sqlx::PgConnection;
+use uuid::Uuid;
 
 use crate::error::EngineError;
 
@@ -14,4 +15,24 @@ pub async fn find(db: &mut PgConnection, slug: &str) -> Result<Option<TenantId>,
         .fetch_optional(db)
         .await?;
     Ok(id.map(TenantId::new))
+}
+
+/// Whether a tenant has a record with a page of its own under an id, operations and receipts aside.
+///
+/// # Errors
+/// The database's.
+pub async fn holds(db: &mut PgConnection, tenant: TenantId, id: Uuid) -> Result<bool, EngineError> {
+    let holds = sqlx::query_scalar!(
+        r#"select exists (select from workflows where tenant_id = $1 and id = $2)
+               or exists (select from outbox where tenant_id = $1 and id = $2)
+               or exists (select from inbox where tenant_id = $1 and id = $2)
+               or exists (select from payload_conflicts where tenant_id = $1 and id = $2)
+               or exists (select from approvals where tenant_id = $1 and id = $2)
+               or exists (select from incidents where tenant_id = $1 and id = $2) as "holds!""#,
+        tenant.uuid(),
+        id,
+    )
+    .fetch_one(db)
+    .await?;
+    Ok(holds)
 }

@@ -5,11 +5,11 @@ use domain::{
     access::Role,
     approval::ApprovalStatus,
     inbox::InboxState,
-    listing::{Cursor, InboxFilter, WorkflowFilter},
+    listing::{ApprovalFilter, Cursor, InboxFilter, WorkflowFilter},
     machine::Machine as _,
     workflow::WorkflowState,
 };
-use engine::{ApprovalFilter, Engine, Settings, background::Queue, workflows::campaign_agent};
+use engine::{Engine, Settings, background::Queue, workflows::campaign_agent};
 use sqlx::Executor as _;
 use tracing_subscriber::layer::SubscriberExt as _;
 use uuid::Uuid;

@@ -11,12 +11,12 @@ use domain::{
     action::{Outcome, Subject, TargetType, Verb},
     approval::ApprovalStatus,
     ids::{ApprovalId, OperationId},
+    listing::ApprovalFilter,
     problem::Code,
     view::ApprovalView,
 };
 use engine::{
-    Acted, ActionRequest, ApprovalFilter, EngineError, FinishOutcome, Settling, StaffCaller,
-    identity::Admin,
+    Acted, ActionRequest, EngineError, FinishOutcome, Settling, StaffCaller, identity::Admin,
 };
 
 use crate::evidence::{done as says_done, webhook};

@@ -1,0 +1,87 @@
+//! What every list has in common: heading, filters, chips, rows, the way to newer and older ones, and
+//! words for a list that is empty or did not come.
+//!
+//! A list gives its words and a row; whatever all lists learn, they learn here. The address is the
+//! state: filters work without scripts, Back works, a link shows a colleague the same list.
+
+use chrono::{DateTime, Utc};
+use domain::listing::Page;
+use leptos::prelude::*;
+
+use super::{
+    data_table::{Column, DataTable},
+    filter_form::{FilterChips, FilterField, FilterForm},
+    notice::{FailedPart, Notice, Tone},
+    pager::{Pager, Ways},
+};
+use crate::{error::ConsoleError, location::Asked};
+
+/// The words of a list.
+#[derive(Debug, Clone, Copy)]
+pub struct ListSpec {
+    /// Its heading.
+    pub title: &'static str,
+    /// What the rows are and in which order, for screen readers.
+    pub caption: &'static str,
+    /// Its columns.
+    pub columns: &'static [Column],
+    /// What the pages before and after are called.
+    pub ways: Ways,
+}
+
+/// The heading of a list's page.
+#[must_use]
+pub fn list_heading(spec: &ListSpec) -> AnyView {
+    view! {
+        <header class="page-head">
+            <h1 class="page-title">{spec.title}</h1>
+        </header>
+    }
+    .into_any()
+}
+
+/// The filters of a list and what is in force.
+#[must_use]
+pub fn list_filters(asked: &Asked, fields: &[FilterField]) -> AnyView {
+    view! {
+        <FilterForm asked fields/>
+        <FilterChips asked fields/>
+    }
+    .into_any()
+}
+
+/// The rows of a list, or why there are none. `empty` says what an empty list teaches; it is told
+/// whether anything narrows the list.
+#[must_use]
+pub fn list_rows<R>(
+    spec: &ListSpec,
+    asked: &Asked,
+    page: Result<Page<R>, ConsoleError>,
+    row: impl Fn(R, DateTime<Utc>) -> AnyView,
+    empty: impl FnOnce(bool) -> AnyView,
+) -> AnyView {
+    let page = match page {
+        Ok(page) => page,
+        Err(error) => return view! { <FailedPart error again=asked.href()/> }.into_any(),
+    };
+    let at = |cursor: Option<String>| cursor.map(|cursor| asked.at(&cursor));
+    let (previous, next) = (at(page.previous), at(page.next));
+    if page.items.is_empty() && previous.is_none() && next.is_none() {
+        return empty(asked.narrows());
+    }
+    let narrow = page.narrow.then(|| {
+        view! {
+            <Notice tone=Tone::Neutral title="More match than are looked through.">
+                <p>"Type more of what you search: a longer beginning finds the rest."</p>
+            </Notice>
+        }
+    });
+    let (as_of, count) = (page.as_of, page.items.len());
+    let rows = page.items.into_iter().map(|item| row(item, as_of)).collect();
+    view! {
+        {narrow}
+        <DataTable caption=spec.caption columns=spec.columns rows/>
+        <Pager rows=count as_of previous next ways=spec.ways/>
+    }
+    .into_any()
+}

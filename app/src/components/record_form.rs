@@ -1,0 +1,202 @@
+//! The form of a decision about a record that is no operation: what it is about, what follows, why an
+//! earlier try was refused, the reason, the button that names what happens.
+//!
+//! The record's page gives the words; the fields, the version that was decided on (D41) and the refusal
+//! are the same everywhere.
+
+use domain::{
+    action::{Subject, Verb},
+    problem::Code,
+    view::{ActionOffer, Receipt},
+};
+use leptos::prelude::*;
+
+use super::{
+    form_field::LineField,
+    icon::{Icon, IconName},
+    notice::{Notice, Tone},
+    receipt_view::decided,
+    timestamp::Timestamp,
+};
+use crate::{
+    api::{actions::RECORDS, refused::RefusedForm},
+    error::{Field, RefusalView},
+    islands::Submit,
+};
+
+/// What a form page says about its decision.
+#[derive(Debug, Clone)]
+pub struct Decision {
+    /// About which record.
+    pub target: Subject,
+    /// What.
+    pub verb: Verb,
+    /// The record's version now.
+    pub version: i64,
+    /// The version that the form was opened at, where the record has moved on since.
+    pub opened_at: Option<i64>,
+    /// Where the record stands now, in a word.
+    pub state: String,
+    /// Whether it can be done, and by whom; `None` where the record does not offer it at all.
+    pub offer: Option<ActionOffer>,
+    /// The heading, such as *Requeue the event*.
+    pub title: String,
+    /// What follows, in a sentence or two.
+    pub consequence: String,
+    /// The button: what happens.
+    pub button: String,
+}
+
+/// The form and what stands above it.
+#[component]
+pub fn RecordForm<'a>(
+    /// What is decided.
+    decision: Decision,
+    /// Why it was refused, where it was, and what had been typed.
+    refused: Option<RefusedForm>,
+    /// The decision that stands instead of a refused one.
+    #[prop(optional_no_strip)]
+    other: Option<&'a Receipt>,
+    /// Fields that this decision has beside the reason.
+    #[prop(optional)]
+    fields: Option<AnyView>,
+) -> impl IntoView {
+    let Decision { target, verb, version, opened_at, state, offer, consequence, .. } =
+        decision.clone();
+    let (refusal, kept) = refused.map(|refused| (refused.refusal, refused.kept)).unzip();
+    let kept = kept.unwrap_or_default();
+    let summary = refusal.as_ref().map(|refusal| summary(refusal, &decision, other));
+    let hint = refusal.is_none().then(|| hint(offer.as_ref(), &state)).flatten();
+    let moved_on = opened_at.map(|opened_at| moved_on(opened_at, &decision));
+    let enabled = opened_at.is_some()
+        || offer.is_some_and(|offer| {
+            offer.missing.is_none() && offer.refusal != Some(Code::NotAllowedInState)
+        });
+    let back = format!("{}/{}", target.kind.pages(), target.id);
+    view! {
+        {summary}
+        {hint}
+        {moved_on}
+        <form class="form" method="post" action=RECORDS aria-label=decision.title>
+            <input type="hidden" name="target_type" value=target.kind.as_str()/>
+            <input type="hidden" name="id" value=target.id/>
+            <input type="hidden" name="verb" value=verb.as_str()/>
+            <input type="hidden" name="version" value=opened_at.unwrap_or(version).to_string()/>
+            {fields}
+            <LineField
+                field=Field::Reason
+                help="Why, in a sentence. It stays on the record under your name."
+                value=kept.reason
+                refusal=refusal.as_ref()
+            />
+            <div class="consequence">
+                <Icon name=IconName::Info/>
+                <p>{consequence}</p>
+            </div>
+            <div class="form-actions">
+                <Submit label=decision.button choices=Vec::new() busy="Sending" enabled/>
+                <a class="button" href=back>"Back without doing it"</a>
+            </div>
+        </form>
+    }
+    .into_any()
+}
+
+/// Why the action was refused; it takes the focus as the page comes.
+fn summary(refusal: &RefusalView, decision: &Decision, other: Option<&Receipt>) -> AnyView {
+    let code = refusal.code;
+    let particulars = match code {
+        Code::Unprocessable => refusal.field.map(|field| {
+            let words = format!("{}: {}", field.label(), field.mend());
+            view! { <p><a href=format!("#{}", field.as_str())>{words}</a></p> }.into_any()
+        }),
+        Code::Stale | Code::NotAllowedInState => {
+            let shown = refusal.shown.filter(|shown| *shown != decision.version);
+            let shown = shown.map(|shown| format!("Your page showed version {shown}. "));
+            let words = format!(
+                "{}It is {} now, at version {}.",
+                shown.unwrap_or_default(),
+                decision.state,
+                decision.version
+            );
+            Some(view! { <p>{words}</p> }.into_any())
+        }
+        Code::PermissionMissing => Some(right(
+            refusal.missing.unwrap_or(decision.verb.permission_on(decision.target.kind)),
+        )),
+        Code::TooEarly => {
+            refusal.at.map(|at| view! { <p>"Possible from " <Timestamp at/> "."</p> }.into_any())
+        }
+        Code::DecidedOtherwise => {
+            other.filter(|other| other.target == decision.target.id).map(|other| {
+                view! {
+                    <p>
+                        {format!("{}: {}, ", other.actor, decided(other))} <Timestamp at=other.at/>
+                        ". " <a href=format!("/receipts/{}", other.id)>"Read its receipt"</a>
+                    </p>
+                }
+                .into_any()
+            })
+        }
+        _ => None,
+    };
+    view! {
+        <div
+            class="form-errors"
+            role="alert"
+            tabindex="-1"
+            autofocus=true
+            data-code=code.as_str()
+        >
+            <h2 class="form-errors-title">{code.title()}</h2>
+            <p>{code.advice()}</p>
+            {particulars}
+        </div>
+    }
+    .into_any()
+}
+
+fn right(missing: domain::access::Permission) -> AnyView {
+    let holders: Vec<_> = missing.holders().iter().map(ToString::to_string).collect();
+    let words =
+        format!("It takes the right to {}. Held by: {}.", missing.label(), holders.join(", "));
+    view! { <p>{words}</p> }.into_any()
+}
+
+/// Why the action would be refused now, before anybody tries.
+fn hint(offer: Option<&ActionOffer>, state: &str) -> Option<AnyView> {
+    let (code, missing) = match offer {
+        None => (Code::NotAllowedInState, None),
+        Some(offer) => {
+            let code = offer.refusal.or_else(|| offer.missing.map(|_| Code::PermissionMissing))?;
+            (code, offer.missing)
+        }
+    };
+    let stands = (code == Code::NotAllowedInState).then(|| format!("It is {state} now."));
+    Some(
+        view! {
+            <Notice tone=Tone::Caution title=code.title()>
+                <p>{code.advice()} " " {stands}</p>
+                {missing.map(right)}
+            </Notice>
+        }
+        .into_any(),
+    )
+}
+
+/// The record has changed since the form was opened: the command will say what that means.
+fn moved_on(opened_at: i64, decision: &Decision) -> AnyView {
+    let words = format!(
+        "This form was opened at version {opened_at}; the {} is {} at version {} now. Sending the \
+         decision that was taken shows its receipt again; any other is refused.",
+        decision.target.kind.label(),
+        decision.state,
+        decision.version
+    );
+    view! {
+        <Notice tone=Tone::Caution title="The record has changed since.">
+            <p>{words}</p>
+        </Notice>
+    }
+    .into_any()
+}
