@@ -8,6 +8,7 @@ use engine::{Admission, Engine, EngineError, ReceiveMessage, Received, Settings,
 use testkit::eventually;
 
 use crate::{
+    console::requeue_dead,
     effects::{Effect, PAST_LEASE, RETENTION_MS},
     invariants::{Violation, times},
     scene::{Asked, LIMIT, Scene, settings},
@@ -75,7 +76,8 @@ pub async fn try_all(scene: &Scene, found: &mut Vec<Violation>) {
     }
 }
 
-/// A publisher that nobody kills, until all is told.
+/// A publisher that nobody kills, until all is told. An event that ended twelve publishers in a row is
+/// dead (X7b): a person has it told again.
 async fn tell_all(scene: &Scene) {
     let all = Settings {
         destinations: vec![scene.consumer.destination()],
@@ -95,6 +97,7 @@ async fn tell_all(scene: &Scene) {
         if scene.count(LEFT).await == 0 {
             return true;
         }
+        requeue_dead(scene).await;
         if scene.count(DUE).await == 0 {
             scene.database.advance_clock(PAST_LEASE).await;
         }

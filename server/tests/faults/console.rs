@@ -4,8 +4,10 @@
 use std::time::Duration;
 
 use domain::{
-    action::{Outcome, Verb},
+    action::{Outcome, Subject, TargetType, Verb},
     ids::OperationId,
+    listing::EventFilter,
+    outbox::EventStatus,
 };
 use engine::ActionRequest;
 use sandbox::providers::Mode;
@@ -31,6 +33,17 @@ pub async fn confirmation(scene: &Scene, id: OperationId) -> ActionRequest {
         external_reference: Some(ledger[0]["id"].as_str().unwrap().to_owned()),
         evidence: Some("https://provider.example/list".into()),
         ..ActionRequest::new(id, Verb::Confirm, version, "the provider's own list shows it")
+    }
+}
+
+/// A person has every dead event told again (X8).
+pub async fn requeue_dead(scene: &Scene) {
+    let dead = EventFilter { status: Some(EventStatus::Dead), ..EventFilter::default() };
+    for event in scene.engine.list_events(&scene.operator, &dead).await.unwrap().items {
+        let target = Subject::new(TargetType::Outbox, event.id.to_string());
+        let request =
+            ActionRequest::new(target, Verb::Requeue, event.version, "the publishers are well");
+        scene.engine.act(&scene.operator, request).await.unwrap();
     }
 }
 

@@ -161,9 +161,29 @@ impl Engine {
             tx.commit().await?;
             return Ok(None);
         }
+        if question::is_spent(&ask, &row, &kind) {
+            // Nobody is asked, so the turn ends where it is taken: no process can die within it.
+            moves
+                .make(
+                    &mut row,
+                    &kind,
+                    Event::ClaimReconcile,
+                    Change { detail, ..Change::default() },
+                )
+                .await?;
+            moves.finish().await?;
+            let (learnt, asked_at) = (Learnt::Looked(ProviderAnswer::NoLookup), row.now);
+            let limit = self.settings.limits.answer_bytes;
+            let actor = self.reconciler();
+            settle::settle(&mut tx, &mut row, &kind, asked_at, &learnt, limit, actor).await?;
+            tx.commit().await?;
+            return Ok(None);
+        }
         let turn_ms = kind.call_deadline_ms + TURN_SPARE_MS;
+        let looks = matches!(ask, Ask::Lookup);
         let change = Change {
-            reconcile_tries: Some(row.reconcile_tries + 1),
+            // Sending again has a count of its own.
+            reconcile_tries: Some(row.reconcile_tries + i32::from(looks)),
             // Beyond this turn: whoever looks meanwhile finds others' rows, and if this process dies
             // the row comes back by itself.
             next_reconcile_at: Some(row.now + TimeDelta::milliseconds(turn_ms)),

@@ -65,6 +65,16 @@ pub(super) async fn choose(
     }
 }
 
+/// Whether there is nothing left to ask by the chosen way. Turns whose reconcilers died within them count:
+/// a question that kills whoever asks it is asked a bounded number of times, too (I18).
+pub(super) fn is_spent(ask: &Ask, row: &Operation, kind: &KindPolicy) -> bool {
+    match ask {
+        Ask::Nothing => true,
+        Ask::Lookup => row.reconcile_tries >= kind.max_reconcile_tries,
+        Ask::Resend(..) | Ask::Wait(_) => false,
+    }
+}
+
 /// Whether sending again may be asked by at all, now.
 pub(super) async fn may_resend(
     db: &mut PgConnection,

@@ -229,11 +229,7 @@ async fn absent(
     };
     if asked_at < settles_at {
         // An answer from inside the window counts for nothing, not even as a try.
-        let change = Change {
-            reconcile_tries: Some(row.reconcile_tries - 1),
-            next_reconcile_at: Some(settles_at),
-            ..change
-        };
+        let change = Change { next_reconcile_at: Some(settles_at), ..no_try(row, change) };
         moves.make(row, kind, Event::NoProof, change).await?;
         return Ok(());
     }
@@ -241,7 +237,8 @@ async fn absent(
     let counted = Some((row.absent_answers + 1, since));
     if row.absent_since.is_none() || asked_at - since < window {
         let next_reconcile_at = Some(since + window);
-        let change = Change { absent: counted, next_reconcile_at, ..change };
+        // Half a proof: the other half must not fail for want of a try.
+        let change = Change { absent: counted, next_reconcile_at, ..no_try(row, change) };
         moves.make(row, kind, Event::NoProof, change).await?;
         return Ok(());
     }
@@ -254,6 +251,11 @@ async fn absent(
         moves.make(row, kind, Event::GiveUp, change).await?;
     }
     Ok(())
+}
+
+/// Gives back the try that the turn took.
+fn no_try(row: &Operation, change: Change) -> Change {
+    Change { reconcile_tries: Some(row.reconcile_tries - 1), ..change }
 }
 
 /// No proof yet: ask again after a pause, as often as the kind allows each way of asking.
