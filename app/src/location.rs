@@ -137,8 +137,15 @@ pub fn list_of(cause: Cause) -> Option<String> {
         Cause::UnknownOutcome => {
             href("/operations", [("status", "unknown"), ("needs_manual", "true")])
         }
+        Cause::StuckLease => href("/leases", [("status", "stale")]),
+        Cause::ApprovalMine | Cause::ApprovalOthers => "/approvals".into(),
+        Cause::BlockedWorkflow => href("/workflows", [("status", "blocked")]),
+        Cause::DeadEvent => href("/outbox", [("status", "dead")]),
+        Cause::UntakenMessage => href("/inbox", [("status", "dead")]),
+        Cause::OpenIncident => href("/incidents", [("status", "open")]),
         Cause::PayloadConflict => "/conflicts".into(),
-        _ => return None,
+        // An undo stands on the page of what it undoes; the list of those has no filter for it.
+        Cause::StuckCompensation => return None,
     })
 }
 

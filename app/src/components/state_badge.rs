@@ -106,7 +106,7 @@ pub fn cause_flag(cause: Cause) -> AnyView {
         Cause::StuckCompensation => "undo failed",
         Cause::BlockedWorkflow => "workflow blocked",
         Cause::DeadEvent => "event dead",
-        Cause::UntakenMessage => "message not taken in",
+        Cause::UntakenMessage => "not taken in",
     };
     flag(cause_icon(cause), word).into_any()
 }

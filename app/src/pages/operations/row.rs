@@ -5,7 +5,6 @@ use chrono::{DateTime, Utc};
 use domain::{
     ids::OperationId,
     lease::{LeaseState, LeaseView},
-    record::RecordType,
     view::{AttentionRow, Cause, OperationRow, RecordRef},
 };
 use leptos::prelude::*;
@@ -90,26 +89,22 @@ pub fn attention_row(row: AttentionRow, as_of: DateTime<Utc>) -> AnyView {
     .into_any()
 }
 
-/// A row about another record than an operation. It has a link only where it has a page.
+/// A row about another record than an operation.
 fn other_row(
     cause: Cause,
     record: RecordRef,
     since: DateTime<Utc>,
     as_of: DateTime<Utc>,
 ) -> AnyView {
-    let paged = matches!(record.record, RecordType::Operation | RecordType::Compensation);
-    let key = if paged {
-        let href = record.record.href(&record.page_id);
-        view! { <a class="row-link" href=href><Key text=record.key/></a> }.into_any()
-    } else {
-        view! { <Key text=record.key/> }.into_any()
-    };
+    let href = record.record.href(&record.page_id);
     view! {
         <tr class="row" role="row">
-            <td role="cell" class="col-status"><PersonDot/> {record.status}</td>
+            <td role="cell" class="col-status"><PersonDot/> {record.status.replace('_', " ")}</td>
             <td role="cell" class="col-cause">{cause_flag(cause)}</td>
             <td role="cell" class="col-operation cell-sub">{record.label}</td>
-            <td role="cell" class="col-key">{key}</td>
+            <td role="cell" class="col-key">
+                <a class="row-link" href=href><Key text=record.key/></a>
+            </td>
             <td role="cell" class="col-reference cell-sub"></td>
             <td role="cell" class="col-amount num"><Amount amount=record.amount/></td>
             <td role="cell" class="col-updated num cell-sub"><Ago at=since as_of/></td>

@@ -1,10 +1,18 @@
-//! `/`: what needs a person now, one queue per cause, and all of them merged below.
+//! `/`: what needs a person now, one queue per cause, and all of them merged below; then whether what
+//! works for people works, and what became of operations.
+
+mod charts;
+mod health;
 
 use chrono::{DateTime, Utc};
-use domain::view::{Cause, Overview, Queue};
+use domain::view::{AttentionRow, Cause, Overview, Queue};
 use leptos::prelude::*;
 use leptos_meta::Title;
 
+use self::{
+    charts::{ageing, outcomes},
+    health::{health_line, health_section},
+};
 use super::{
     address::query,
     operations::row::{ATTENTION_COLUMNS, attention_row},
@@ -48,14 +56,21 @@ fn content(data: Result<Overview, ConsoleError>, cause: Option<Cause>) -> AnyVie
         }
     };
     let as_of = data.as_of;
+    let below = view! {
+        <div class="overview-charts">{outcomes(&data.outcomes)} {ageing(&data.ageing)}</div>
+        {health_section(&data.health, as_of)}
+    };
     let queues = data.queues.iter().map(|queue| tile(queue, cause, as_of)).collect_view();
     view! {
         <header class="page-head">
             {heading}
-            <p class="page-sub">"as of " <Timestamp at=as_of/></p>
+            <p class="page-sub">
+                {health_line(&data.health, as_of)} "as of " <Timestamp at=as_of/>
+            </p>
         </header>
         <ul class="queues">{queues}</ul>
-        {merged(data, cause)}
+        {merged(data.merged, as_of, cause)}
+        {below}
     }
     .into_any()
 }
@@ -94,10 +109,8 @@ fn tile(queue: &Queue, chosen: Option<Cause>, as_of: DateTime<Utc>) -> AnyView {
     .into_any()
 }
 
-fn merged(data: Overview, cause: Option<Cause>) -> AnyView {
-    let as_of = data.as_of;
-    let rows: Vec<_> = data
-        .merged
+fn merged(merged: Vec<AttentionRow>, as_of: DateTime<Utc>, cause: Option<Cause>) -> AnyView {
+    let rows: Vec<_> = merged
         .into_iter()
         .filter(|row| cause.is_none_or(|cause| row.cause == cause))
         .map(|row| attention_row(row, as_of))
@@ -106,9 +119,10 @@ fn merged(data: Overview, cause: Option<Cause>) -> AnyView {
         return view! {
             <EmptyState title="Nothing waits for a person.">
                 <p>
-                    "Operations come here when their outcome is unknown and no machine can find it "
-                    "out, when a lease ends and nobody takes over, when a key comes back with "
-                    "another payload, or when an incident is opened."
+                    "What comes here: outcomes that no machine can find out, leases that end without "
+                    "a successor, requests for a second person, undos that failed, workflows, events "
+                    "and messages that cannot go on, open incidents, and keys that came back with "
+                    "another payload."
                 </p>
                 <p><a href="/operations">"Look at all operations"</a></p>
             </EmptyState>
@@ -125,7 +139,7 @@ fn merged(data: Overview, cause: Option<Cause>) -> AnyView {
                 <h2 class="section-title" id="merged">{heading}</h2>
                 {list}
             </div>
-            <DataTable caption="Operations that need a person" columns=ATTENTION_COLUMNS rows/>
+            <DataTable caption="Records that need a person, the greatest stake and age first" columns=ATTENTION_COLUMNS rows/>
         </section>
     }
     .into_any()

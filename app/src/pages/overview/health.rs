@@ -1,0 +1,285 @@
+//! Whether what works for people works: one sentence per part, each good or with what is wrong and since
+//! when. A part that says nothing is worse than one that says that it is not known.
+
+use chrono::{DateTime, Utc};
+use domain::view::{HealthView, TaskHealth};
+use leptos::prelude::*;
+
+use crate::{
+    components::icon::{Icon, IconName},
+    text,
+};
+
+/// A task that ran longer ago than this is not at work: ten times the rarest task's own pause.
+const SILENT_MS: i64 = 6_000_000;
+/// A transaction that is open for longer holds back what the database clears away (a minute).
+const LONG_MS: i64 = 60_000;
+/// Events that wait longer than a publisher's poll allows, and a little.
+const LAG_MS: i64 = 15_000;
+
+/// How a part is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum How {
+    Good,
+    /// Worth a look.
+    Look,
+    /// Something does not work.
+    Bad,
+}
+
+impl How {
+    const fn word(self) -> &'static str {
+        match self {
+            Self::Good => "good",
+            Self::Look => "look",
+            Self::Bad => "bad",
+        }
+    }
+}
+
+/// A part: how it is, its name, what is said of it.
+type Part = (How, &'static str, String);
+
+/// The one sentence under the heading; the whole stands below.
+#[must_use]
+pub fn health_line(health: &HealthView, as_of: DateTime<Utc>) -> AnyView {
+    let parts = parts(health, as_of);
+    let worst = parts.iter().filter(|(how, ..)| *how != How::Good).count();
+    let (how, words) = match worst {
+        0 => (How::Good, "All parts work".to_owned()),
+        1 => (
+            parts.iter().map(|(how, ..)| *how).max_by_key(|how| *how as u8).unwrap_or(How::Look),
+            "One part needs a look".to_owned(),
+        ),
+        many => (
+            parts.iter().map(|(how, ..)| *how).max_by_key(|how| *how as u8).unwrap_or(How::Look),
+            format!("{many} parts need a look"),
+        ),
+    };
+    view! {
+        <a class="health-line" href="#health" data-health=how.word()>
+            <Icon name=icon(how)/>
+            {words}
+        </a>
+    }
+    .into_any()
+}
+
+const fn icon(how: How) -> IconName {
+    match how {
+        How::Good => IconName::Check,
+        How::Look => IconName::Info,
+        How::Bad => IconName::Warning,
+    }
+}
+
+/// Every part with what is said of it, and the tasks behind it.
+#[must_use]
+pub fn health_section(health: &HealthView, as_of: DateTime<Utc>) -> AnyView {
+    let parts = parts(health, as_of)
+        .into_iter()
+        .map(|(how, name, words)| {
+            view! {
+                <div class="health-part" data-health=how.word()>
+                    <dt>
+                        <Icon name=icon(how)/>
+                        {name}
+                        <span class="visually-hidden">{format!(" ({})", how.word())}</span>
+                    </dt>
+                    <dd>{words}</dd>
+                </div>
+            }
+        })
+        .collect_view();
+    view! {
+        <section class="section" aria-labelledby="health">
+            <h2 class="section-title" id="health">"Health"</h2>
+            <dl class="health">{parts}</dl>
+            {tasks(&health.tasks, as_of)}
+        </section>
+    }
+    .into_any()
+}
+
+fn parts(health: &HealthView, as_of: DateTime<Utc>) -> Vec<Part> {
+    let mut parts =
+        vec![workers(health, as_of), background(&health.tasks, as_of), lag(health, as_of)];
+    if health.breakers.is_empty() {
+        parts.push((How::Good, "Destinations", "none is known to be down".into()));
+    }
+    for breaker in &health.breakers {
+        let next = match breaker.probe_in_ms {
+            ..=0 => "is tried again now".to_owned(),
+            ms => format!("is tried again in {}", text::span(ms)),
+        };
+        let said = breaker.last_error.as_deref().unwrap_or("no answer");
+        let words = format!(
+            "{} cannot be reached since {} ({}); {next}. Events wait and lose no attempt.",
+            breaker.destination,
+            text::ago(breaker.opened_at, as_of),
+            said
+        );
+        parts.push((How::Bad, "Destinations", words));
+    }
+    parts.push(database(health));
+    parts
+}
+
+fn workers(health: &HealthView, as_of: DateTime<Utc>) -> Part {
+    const NAME: &str = "Workers";
+    let seen = health.seen_at.map(|at| format!(", last heard of {}", text::ago(at, as_of)));
+    let seen = seen.unwrap_or_default();
+    match (health.workers_alive, health.workers_lost, health.workers_draining) {
+        (0, ..) => {
+            (How::Bad, NAME, format!("none is alive{seen}: nothing is carried out or asked"))
+        }
+        (alive, 0, 0) => (How::Good, NAME, format!("{alive} alive{seen}")),
+        (alive, 0, draining) => {
+            (How::Good, NAME, format!("{alive} alive, {draining} of them stopping{seen}"))
+        }
+        (alive, lost, _) => {
+            (How::Look, NAME, format!("{alive} alive, {lost} silent without having stopped{seen}"))
+        }
+    }
+}
+
+fn background(tasks: &[TaskHealth], as_of: DateTime<Utc>) -> Part {
+    const NAME: &str = "Background";
+    let failing: Vec<&str> =
+        tasks.iter().filter(|task| task.failing > 0).map(|task| task.task.as_str()).collect();
+    let last = tasks.iter().map(|task| task.last_run_at).max();
+    match (last, failing.as_slice()) {
+        (None, _) => (How::Bad, NAME, "no task has ever run".into()),
+        (Some(_), [_, ..]) => (How::Bad, NAME, format!("failing: {}", failing.join(", "))),
+        (Some(last), []) if (as_of - last).num_milliseconds() > SILENT_MS => {
+            (How::Bad, NAME, format!("no task has run since {}", text::ago(last, as_of)))
+        }
+        (Some(last), []) => {
+            let words = format!("{} tasks, the last ran {}", tasks.len(), text::ago(last, as_of));
+            (How::Good, NAME, words)
+        }
+    }
+}
+
+fn lag(health: &HealthView, as_of: DateTime<Utc>) -> Part {
+    const NAME: &str = "Outbox";
+    let publisher = &health.publisher;
+    let Some(oldest) = publisher.oldest_at else {
+        return (How::Good, NAME, "nothing waits to be told".into());
+    };
+    let late = (as_of - oldest).num_milliseconds() > LAG_MS;
+    let waiting = text::count(publisher.waiting, publisher.more);
+    let noun =
+        if publisher.waiting == 1 && !publisher.more { "event waits" } else { "events wait" };
+    let words =
+        format!("{waiting} {noun} to be told, the oldest since {}", text::ago(oldest, as_of));
+    (if late { How::Look } else { How::Good }, NAME, words)
+}
+
+fn database(health: &HealthView) -> Part {
+    const NAME: &str = "Database";
+    let hidden = match health.sessions_hidden {
+        0 => String::new(),
+        hidden => format!("; {hidden} sessions of others cannot be looked into"),
+    };
+    match &health.oldest_transaction {
+        None => (How::Good, NAME, format!("no transaction is open{hidden}")),
+        Some(open) => {
+            let how = if open.age_ms > LONG_MS { How::Look } else { How::Good };
+            let words = format!(
+                "the oldest open transaction has lasted {} ({}, {}){hidden}",
+                text::span(open.age_ms),
+                open.application,
+                open.state
+            );
+            (how, NAME, words)
+        }
+    }
+}
+
+fn tasks(tasks: &[TaskHealth], as_of: DateTime<Utc>) -> AnyView {
+    let rows = tasks
+        .iter()
+        .map(|task| {
+            let waits = match (task.backlog, task.oldest_at) {
+                (None, _) => "–".to_owned(),
+                (Some(0), _) => "nothing".to_owned(),
+                (Some(backlog), oldest) => {
+                    let since = oldest.map(|at| format!(", since {}", text::ago(at, as_of)));
+                    let count = text::count(i64::from(backlog), task.backlog_is_more);
+                    format!("{count}{}", since.unwrap_or_default())
+                }
+            };
+            let result = match (&task.last_error, task.failing) {
+                (Some(error), 1..) => format!("fails: {error}"),
+                _ => "well".to_owned(),
+            };
+            view! {
+                <tr>
+                    <th scope="row">{task.task.clone()}</th>
+                    <td>{text::ago(task.last_run_at, as_of)}</td>
+                    <td>{waits}</td>
+                    <td>{result}</td>
+                </tr>
+            }
+        })
+        .collect_view();
+    view! {
+        <details class="fold">
+            <summary>"All background tasks"</summary>
+            <div class="figures-scroll" tabindex="0" role="region" aria-label="Background tasks">
+                <table class="figures">
+                    <thead>
+                        <tr>
+                            <th scope="col">"Task"</th>
+                            <th scope="col">"Last ran"</th>
+                            <th scope="col">"Waits for it"</th>
+                            <th scope="col">"Result"</th>
+                        </tr>
+                    </thead>
+                    <tbody>{rows}</tbody>
+                </table>
+            </div>
+        </details>
+    }
+    .into_any()
+}
+
+#[cfg(test)]
+mod tests {
+    use domain::view::PublisherHealth;
+
+    use super::*;
+
+    fn health() -> HealthView {
+        HealthView {
+            workers_alive: 1,
+            workers_draining: 0,
+            workers_lost: 0,
+            seen_at: DateTime::from_timestamp(1_000, 0),
+            tasks: Vec::new(),
+            publisher: PublisherHealth { waiting: 0, more: false, oldest_at: None },
+            breakers: Vec::new(),
+            oldest_transaction: None,
+            sessions_hidden: 0,
+        }
+    }
+
+    #[test]
+    fn without_a_worker_nothing_is_called_good() {
+        let as_of = DateTime::from_timestamp(2_000, 0).unwrap();
+        let silent = HealthView { workers_alive: 0, ..health() };
+        assert_eq!(workers(&silent, as_of).0, How::Bad);
+        assert_eq!(background(&[], as_of).0, How::Bad, "no task ever ran");
+    }
+
+    #[test]
+    fn an_event_that_waits_too_long_is_seen() {
+        let as_of = DateTime::from_timestamp(2_000, 0).unwrap();
+        let oldest_at = DateTime::from_timestamp(1_900, 0);
+        let publisher = PublisherHealth { waiting: 1, more: false, oldest_at };
+        let (how, _, words) = lag(&HealthView { publisher, ..health() }, as_of);
+        assert_eq!(how, How::Look);
+        assert!(words.starts_with("1 event waits"), "{words}");
+    }
+}
