@@ -15,6 +15,7 @@ use crate::{
         me::MePage,
         not_found::NotFoundPage,
         operations::{DetailPage, FormPage, ListPage},
+        outbox,
         overview::OverviewPage,
         receipts::ReceiptPage,
         sign_in::SignInPage,
@@ -34,6 +35,9 @@ pub fn App() -> impl IntoView {
                     <Route path=path!("/operations") view=ListPage ssr=SsrMode::Async/>
                     <Route path=path!("/operations/:id") view=DetailPage ssr=SsrMode::Async/>
                     <Route path=path!("/operations/:id/:verb") view=FormPage ssr=SsrMode::Async/>
+                    <Route path=path!("/outbox") view=outbox::ListPage ssr=SsrMode::Async/>
+                    <Route path=path!("/outbox/:id") view=outbox::DetailPage ssr=SsrMode::Async/>
+                    <Route path=path!("/outbox/:id/:verb") view=outbox::FormPage ssr=SsrMode::Async/>
                     <Route path=path!("/receipts/:id") view=ReceiptPage ssr=SsrMode::Async/>
                     <Route path=path!("/me") view=MePage ssr=SsrMode::Async/>
                 </ParentRoute>

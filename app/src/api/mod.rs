@@ -14,6 +14,7 @@ pub mod operations;
 pub mod overview;
 pub mod reading;
 pub mod receipts;
+pub mod records;
 mod redirect;
 pub mod refused;
 pub mod session;

@@ -4,9 +4,12 @@
 //! A list gives its words and a row; whatever all lists learn, they learn here. The address is the
 //! state: filters work without scripts, Back works, a link shows a colleague the same list.
 
+use std::future::Future;
+
 use chrono::{DateTime, Utc};
 use domain::listing::Page;
 use leptos::prelude::*;
+use leptos_meta::Title;
 
 use super::{
     data_table::{Column, DataTable},
@@ -14,7 +17,7 @@ use super::{
     notice::{FailedPart, Notice, Tone},
     pager::{Pager, Ways},
 };
-use crate::{error::ConsoleError, location::Asked};
+use crate::{api::reading::Reading, error::ConsoleError, location::Asked};
 
 /// The words of a list.
 #[derive(Debug, Clone, Copy)]
@@ -30,8 +33,7 @@ pub struct ListSpec {
 }
 
 /// The heading of a list's page.
-#[must_use]
-pub fn list_heading(spec: &ListSpec) -> AnyView {
+fn list_heading(spec: &ListSpec) -> AnyView {
     view! {
         <header class="page-head">
             <h1 class="page-title">{spec.title}</h1>
@@ -41,8 +43,7 @@ pub fn list_heading(spec: &ListSpec) -> AnyView {
 }
 
 /// The filters of a list and what is in force.
-#[must_use]
-pub fn list_filters(asked: &Asked, fields: &[FilterField]) -> AnyView {
+fn list_filters(asked: &Asked, fields: &[FilterField]) -> AnyView {
     view! {
         <FilterForm asked fields/>
         <FilterChips asked fields/>
@@ -52,8 +53,7 @@ pub fn list_filters(asked: &Asked, fields: &[FilterField]) -> AnyView {
 
 /// The rows of a list, or why there are none. `empty` says what an empty list teaches; it is told
 /// whether anything narrows the list.
-#[must_use]
-pub fn list_rows<R>(
+fn list_rows<R>(
     spec: &ListSpec,
     asked: &Asked,
     page: Result<Page<R>, ConsoleError>,
@@ -82,6 +82,34 @@ pub fn list_rows<R>(
         {narrow}
         <DataTable caption=spec.caption columns=spec.columns rows/>
         <Pager rows=count as_of previous next ways=spec.ways/>
+    }
+    .into_any()
+}
+
+/// A list's whole page: what the address asks for, its filters and its rows.
+pub fn list_page<R, F, L>(
+    spec: &'static ListSpec,
+    asked: Asked,
+    fields: impl Future<Output = Vec<FilterField>> + Send + 'static,
+    load: impl Fn(Asked) -> L + Send + Sync + 'static,
+    row: F,
+    empty: fn(bool) -> AnyView,
+) -> AnyView
+where
+    R: Clone + Send + Sync + 'static,
+    F: Fn(R, DateTime<Utc>) -> AnyView + Send + 'static,
+    L: Future<Output = Result<Page<R>, ConsoleError>> + Send + 'static,
+{
+    let page = {
+        let asked = asked.clone();
+        Reading::new(move || load(asked.clone()))
+    };
+    let filtered = asked.clone();
+    view! {
+        <Title text=format!("{} · Onceover", spec.title)/>
+        {list_heading(spec)}
+        {Suspend::new(async move { list_filters(&filtered, &fields.await) })}
+        {Suspend::new(async move { list_rows(spec, &asked, page.await, row, empty) })}
     }
     .into_any()
 }

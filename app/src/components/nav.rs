@@ -19,7 +19,8 @@ pub fn BrandMark() -> impl IntoView {
 }
 
 /// Where the rail leads below the first page.
-const LINKS: [(&str, &str, IconName); 1] = [("/operations", "Operations", IconName::List)];
+const LINKS: &[(&str, &str, IconName)] =
+    &[("/operations", "Operations", IconName::List), ("/outbox", "Outbox", IconName::Outbox)];
 
 fn link((href, word, icon): (&'static str, &'static str, IconName)) -> impl IntoView {
     view! {
@@ -55,7 +56,7 @@ pub fn Nav(
                         {count}
                     </A>
                 </li>
-                {LINKS.map(link)}
+                {LINKS.iter().copied().map(link).collect_view()}
             </ul>
             <div class="rail-foot">
                 <p class="rail-fact" title="Times in UTC">

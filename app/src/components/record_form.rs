@@ -58,7 +58,7 @@ pub fn RecordForm<'a>(
     #[prop(optional_no_strip)]
     other: Option<&'a Receipt>,
     /// Fields that this decision has beside the reason.
-    #[prop(optional)]
+    #[prop(optional_no_strip)]
     fields: Option<AnyView>,
 ) -> impl IntoView {
     let Decision { target, verb, version, opened_at, state, offer, consequence, .. } =

@@ -6,6 +6,8 @@ mod failed;
 pub mod me;
 pub mod not_found;
 pub mod operations;
+pub mod outbox;
 pub mod overview;
 pub mod receipts;
+mod record;
 pub mod sign_in;

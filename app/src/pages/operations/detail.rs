@@ -5,8 +5,7 @@ use leptos::prelude::*;
 use leptos_meta::Title;
 
 use super::sections::{
-    Audit, Banners, Conflicts, Evidence, FactsColumn, Head, Incidents, Notes, Part, Payload,
-    Response, VerdictBand,
+    Audit, Banners, Conflicts, Evidence, FactsColumn, Head, Incidents, Notes, Payload, Response,
 };
 use crate::{
     api::{
@@ -15,7 +14,11 @@ use crate::{
         reading::Reading,
         refused::RefusedForm,
     },
-    components::timeline::{Timeline, axis::Axis},
+    components::{
+        part::Part,
+        timeline::{Timeline, axis::Axis},
+        verdict_band::VerdictBand,
+    },
     error::ConsoleError,
     pages::{
         address::{query, record_id},

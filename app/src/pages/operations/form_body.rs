@@ -11,7 +11,7 @@ use leptos::prelude::*;
 use super::{
     known::WhatIsKnown,
     refusal::RefusalSummary,
-    sections::{VerdictBand, count_facts, lease_facts},
+    sections::{count_facts, lease_facts},
     words,
 };
 use crate::{
@@ -26,6 +26,7 @@ use crate::{
         key::Key,
         notice::{Notice, Tone},
         state_badge::StateBadge,
+        verdict_band::VerdictBand,
     },
     error::{ConsoleError, Field, RefusalView},
     islands::Submit,

@@ -2,7 +2,6 @@
 
 use domain::{listing::StatusFilter, operation::Status};
 use leptos::prelude::*;
-use leptos_meta::Title;
 
 use super::row::{LIST_COLUMNS, list_row};
 use crate::{
@@ -13,7 +12,7 @@ use crate::{
     components::{
         empty_state::EmptyState,
         filter_form::FilterField,
-        list::{ListSpec, list_filters, list_heading, list_rows},
+        list::{ListSpec, list_page},
         pager::Ways,
     },
     pages::address::asked,
@@ -29,23 +28,10 @@ const SPEC: ListSpec = ListSpec {
 /// The list of operations.
 #[component]
 pub fn ListPage() -> impl IntoView {
-    let asked = asked("/operations");
     let kinds = Reading::new(kind_names);
-    let page = {
-        let asked = asked.clone();
-        Reading::new(move || {
-            let asked = asked.clone();
-            async move { list_operations(&asked).await }
-        })
-    };
-    let filtered = asked.clone();
-    view! {
-        <Title text="Operations · Onceover"/>
-        {list_heading(&SPEC)}
-        {Suspend::new(async move { list_filters(&filtered, &fields(kinds.await.unwrap_or_default())) })}
-        {Suspend::new(async move { list_rows(&SPEC, &asked, page.await, list_row, empty) })}
-    }
-    .into_any()
+    let fields = async move { fields(kinds.await.unwrap_or_default()) };
+    let load = |asked| async move { list_operations(&asked).await };
+    list_page(&SPEC, asked("/operations"), fields, load, list_row, empty)
 }
 
 fn fields(kinds: Vec<String>) -> Vec<FilterField> {

@@ -3,8 +3,7 @@
 use domain::view::AuditView;
 use leptos::prelude::*;
 
-use super::Part;
-use crate::components::timestamp::Timestamp;
+use crate::components::{part::Part, timestamp::Timestamp};
 
 /// Staff actions on the record, newest first.
 #[component]

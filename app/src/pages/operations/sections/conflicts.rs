@@ -4,8 +4,7 @@ use chrono::{DateTime, Utc};
 use domain::{money::Money, view::ConflictView};
 use leptos::prelude::*;
 
-use super::Part;
-use crate::components::{diff::Diff, timestamp::Ago};
+use crate::components::{diff::Diff, part::Part, timestamp::Ago};
 
 /// Every other payload, beside the one that was accepted.
 #[component]

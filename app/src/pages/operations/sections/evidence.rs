@@ -3,9 +3,9 @@
 use domain::view::EvidenceView;
 use leptos::prelude::*;
 
-use super::Part;
 use crate::components::{
     facts::{fact, fact_key, text_or_link},
+    part::Part,
     timestamp::Timestamp,
 };
 

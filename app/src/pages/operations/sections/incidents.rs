@@ -3,7 +3,7 @@
 use domain::view::IncidentView;
 use leptos::prelude::*;
 
-use super::Part;
+use crate::components::part::Part;
 use crate::{
     components::notice::{Notice, Tone},
     text,

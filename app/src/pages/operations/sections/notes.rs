@@ -3,7 +3,7 @@
 use domain::{access::Permission, ids::OperationId, view::NoteView};
 use leptos::{prelude::*, server_fn::ServerFn as _};
 
-use super::Part;
+use crate::components::part::Part;
 use crate::{
     api::{
         actions::{AddNote, Take},

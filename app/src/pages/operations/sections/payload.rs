@@ -3,8 +3,7 @@
 use domain::view::{BodyView, ResponseView};
 use leptos::prelude::*;
 
-use super::Part;
-use crate::components::body_view::Body;
+use crate::components::{body_view::Body, part::Part};
 
 /// What was asked.
 #[component]

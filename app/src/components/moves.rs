@@ -1,0 +1,91 @@
+//! The story of a record that is no operation: its moves as an ordered list that reads without a
+//! drawing, each with a link of its own.
+
+use domain::view::MoveView;
+use leptos::prelude::*;
+
+use super::icon::{Icon, IconName};
+use crate::text;
+
+/// One move in words.
+#[derive(Debug, Clone)]
+pub struct Told {
+    /// Its anchor, unique on the page.
+    pub anchor: String,
+    /// What happened, in a sentence.
+    pub sentence: String,
+    /// Whose colour and which icon it has.
+    pub icon: IconName,
+    /// The state after, as a word of `data-status`.
+    pub status: Option<&'static str>,
+    /// The move.
+    pub step: MoveView,
+}
+
+/// Moves, oldest first, with the date where it changes.
+#[component]
+pub fn Moves(
+    /// The moves.
+    told: Vec<Told>,
+) -> impl IntoView {
+    let mut day = None;
+    let entries: Vec<_> = told
+        .into_iter()
+        .map(|told| {
+            let today = told.step.at.date_naive();
+            let heading = (day.replace(today) != Some(today)).then(|| {
+                view! { <li class="timeline-day"><span>{format!("{today} UTC")}</span></li> }
+            });
+            view! { {heading} {entry(told)} }
+        })
+        .collect();
+    view! { <ol class="timeline">{entries}</ol> }.into_any()
+}
+
+fn entry(told: Told) -> AnyView {
+    let Told { anchor, sentence, icon, status, step } = told;
+    let class =
+        if step.by_person { "timeline-item timeline-item--person" } else { "timeline-item" };
+    let initials = step.by_person.then(|| {
+        view! { <span class="initials" aria-hidden="true">{text::initials(&step.actor)}</span> }
+    });
+    let reason = step.detail.iter().find(|(name, value)| name == "reason" && !value.is_empty()).map(
+        |(_, reason)| view! { <p class="timeline-who">{format!("\u{201c}{reason}\u{201d}")}</p> },
+    );
+    let error = step
+        .detail
+        .iter()
+        .find(|(name, value)| name == "error" && !value.is_empty())
+        .map(|(_, error)| view! { <p class="timeline-who">{error.clone()}</p> });
+    let pairs = [("rule".to_owned(), step.rule.clone())]
+        .into_iter()
+        .chain(step.from.clone().map(|from| ("from".to_owned(), from)))
+        .chain([
+            ("to".to_owned(), step.to.clone()),
+            ("version".to_owned(), step.version.to_string()),
+        ])
+        .chain(step.detail.iter().cloned())
+        .map(|(name, value)| view! { <div><dt>{name}</dt><dd>{value}</dd></div> })
+        .collect_view();
+    view! {
+        <li class=class id=anchor.clone() data-status=status>
+            <a class="timeline-at" href=format!("#{anchor}")>
+                <time datetime=text::machine(step.at) title=text::instant_ms(step.at)>
+                    {text::time_of_day_ms(step.at)}
+                </time>
+            </a>
+            <span class="timeline-dot"><Icon name=icon/></span>
+            <div class="timeline-body">
+                <p class="timeline-sentence">{sentence}</p>
+                {reason}
+                {error}
+                <p class="timeline-who">{initials} <span>{step.actor}</span></p>
+                <details class="fold">
+                    <summary>"Raw event"</summary>
+                    <dl class="timeline-detail">{pairs}</dl>
+                </details>
+            </div>
+        </li>
+    }
+    .into_any()
+}

@@ -1,0 +1,115 @@
+//! The head of a record's page that is no operation: where it stands, what it is called, the one
+//! sensible action and the others; what the reader may not do stays visible and says why.
+
+use domain::{action::Subject, problem::Code, view::ActionOffer};
+use leptos::prelude::*;
+
+use super::{
+    icon::{Icon, IconName},
+    key::Key,
+    mark::{Mark, MarkBadge},
+};
+use crate::islands::CopyButton;
+
+/// An action that the page offers.
+#[derive(Debug, Clone)]
+pub struct Offered {
+    /// Whether it can be taken, and by whom.
+    pub offer: ActionOffer,
+    /// What the button says: what happens.
+    pub label: String,
+}
+
+/// The head.
+#[component]
+pub fn RecordHead(
+    /// The record.
+    subject: Subject,
+    /// Where it stands.
+    #[prop(into)]
+    mark: Mark,
+    /// What it is called among its like.
+    kind: String,
+    /// Its own key.
+    key: String,
+    /// What stands below: version and instant.
+    sub: AnyView,
+    /// Its version, which the forms carry.
+    version: i64,
+    /// What can be done, the sensible one first.
+    actions: Vec<Offered>,
+) -> impl IntoView {
+    let mut actions = actions.into_iter().map(|offered| action(&subject, version, offered));
+    let main = actions.next().map(|(button, _)| button);
+    let rest: Vec<_> = actions.map(|(_, item)| item).collect();
+    let menu = (!rest.is_empty()).then(|| {
+        view! {
+            <details class="menu">
+                <summary class="button">"Other actions"</summary>
+                <ul class="menu-list">{rest}</ul>
+            </details>
+        }
+    });
+    view! {
+        <header class="detail-head">
+            <div class="detail-name">
+                <p class="detail-kind">
+                    <MarkBadge mark/>
+                    <span>{kind}</span>
+                </p>
+                <h1 class="detail-key"><Key text=key.clone() whole=true/></h1>
+                <p class="detail-sub">
+                    {sub} " "
+                    <CopyButton text=key what="the key"><Icon name=IconName::Copy/></CopyButton>
+                </p>
+            </div>
+            <div class="detail-actions">{main} {menu}</div>
+        </header>
+    }
+    .into_any()
+}
+
+/// An action as the main button and as an item of the menu.
+fn action(subject: &Subject, version: i64, offered: Offered) -> (AnyView, AnyView) {
+    let Offered { offer, label } = offered;
+    let href = format!("{}/{}/{}?version={version}", subject.kind.pages(), subject.id, offer.verb);
+    match why_not(&offer) {
+        None => (
+            view! { <a class="button button--primary" href=href.clone()>{label.clone()}</a> }
+                .into_any(),
+            view! { <li><a class="menu-item" href=href>{label}</a></li> }.into_any(),
+        ),
+        Some(why) => (
+            view! {
+                <div>
+                    <span class="button button--primary" role="link" aria-disabled="true">
+                        {label.clone()}
+                    </span>
+                    <p class="menu-why">{why.clone()}</p>
+                </div>
+            }
+            .into_any(),
+            view! {
+                <li>
+                    <span class="menu-item" role="link" aria-disabled="true">
+                        {label} <span class="menu-why">{why}</span>
+                    </span>
+                </li>
+            }
+            .into_any(),
+        ),
+    }
+}
+
+/// Why an action cannot be taken. What a person could still look into keeps its link: its page says
+/// more, and the server decides.
+#[must_use]
+pub fn why_not(offer: &ActionOffer) -> Option<String> {
+    if let Some(missing) = offer.missing {
+        return Some(format!("Your role lacks the right to {}.", missing.label()));
+    }
+    match offer.refusal? {
+        Code::TooEarly | Code::SecondPersonRequired | Code::ApprovalPending => None,
+        code => Some(code.title().to_owned()),
+    }
+}

@@ -1,0 +1,43 @@
+//! Operations beside another record: enough to recognise each, and the way to it.
+
+use domain::{ids::OperationId, view::RelatedOperation};
+use leptos::prelude::*;
+
+use super::{amount::Amount, key::Key, part::Part, state_badge::StateBadge, timestamp::Timestamp};
+
+/// A link to an operation by its id.
+#[must_use]
+pub fn operation_link(id: OperationId) -> AnyView {
+    view! { <a href=format!("/operations/{id}")><Key text=id.to_string() whole=true/></a> }
+        .into_any()
+}
+
+/// The operations, each with state, kind, key and amount.
+#[must_use]
+pub fn related(
+    id: &'static str,
+    title: &'static str,
+    operations: Vec<RelatedOperation>,
+) -> AnyView {
+    let items = operations
+        .into_iter()
+        .map(|operation| {
+            view! {
+                <li class="related">
+                    <StateBadge status=operation.status/>
+                    <a href=format!("/operations/{}", operation.id)><Key text=operation.key/></a>
+                    <span class="cell-sub">
+                        {operation.operation} " · " <Amount amount=operation.amount/> " · reserved "
+                        <Timestamp at=operation.created_at/>
+                    </span>
+                </li>
+            }
+        })
+        .collect_view();
+    view! {
+        <Part id title>
+            <ul class="relations">{items}</ul>
+        </Part>
+    }
+    .into_any()
+}

@@ -1,0 +1,93 @@
+//! The verdict band: one sentence a person acts on, the safety as a word, and what it rests on.
+
+use domain::verdict::{Safety, Verdict};
+use leptos::prelude::*;
+
+use super::icon::{Icon, IconName};
+
+/// What stands in the band.
+#[derive(Debug, Clone)]
+pub struct Standing {
+    safety: Safety,
+    /// The safety in a word or two.
+    word: &'static str,
+    sentence: String,
+    grounds: Vec<String>,
+}
+
+impl Standing {
+    /// It is over.
+    pub fn over(sentence: impl Into<String>) -> Self {
+        Self::new(Safety::Final, "Final", sentence)
+    }
+
+    /// Machines go on by themselves.
+    pub fn wait(sentence: impl Into<String>) -> Self {
+        Self::new(Safety::Wait, "Wait", sentence)
+    }
+
+    /// It stands until a person decides.
+    pub fn person(sentence: impl Into<String>) -> Self {
+        Self::new(Safety::NeedsPerson, "Needs a person", sentence)
+    }
+
+    fn new(safety: Safety, word: &'static str, sentence: impl Into<String>) -> Self {
+        Self { safety, word, sentence: sentence.into(), grounds: Vec::new() }
+    }
+
+    /// With what it rests on.
+    #[must_use]
+    pub fn grounds(mut self, grounds: impl IntoIterator<Item = String>) -> Self {
+        self.grounds.extend(grounds);
+        self
+    }
+}
+
+impl From<Verdict> for Standing {
+    fn from(verdict: Verdict) -> Self {
+        let word = match verdict.safety {
+            Safety::Final => "Final",
+            Safety::SafeToRetry => "Safe to retry",
+            Safety::Wait => "Wait",
+            Safety::NeedsPerson => "Do not retry: needs a person",
+        };
+        Self { safety: verdict.safety, word, sentence: verdict.sentence, grounds: verdict.grounds }
+    }
+}
+
+/// A verdict with its grounds.
+#[component]
+pub fn VerdictBand(
+    /// The verdict.
+    #[prop(into)]
+    verdict: Standing,
+) -> impl IntoView {
+    let (safety, icon) = match verdict.safety {
+        Safety::Final => ("final", IconName::Check),
+        Safety::SafeToRetry => ("safe_to_retry", IconName::Retry),
+        Safety::Wait => ("wait", IconName::Clock),
+        Safety::NeedsPerson => ("needs_person", IconName::Person),
+    };
+    let grounds = (!verdict.grounds.is_empty()).then(|| {
+        view! {
+            <ul class="verdict-grounds">
+                {verdict.grounds.into_iter().map(|ground| view! { <li>{ground}</li> }).collect_view()}
+            </ul>
+        }
+    });
+    view! {
+        <section class="verdict" data-safety=safety aria-labelledby="verdict-sentence">
+            <span class="verdict-mark">
+                <Icon name=icon/>
+            </span>
+            <div class="verdict-body">
+                <p class="verdict-safety">{verdict.word}</p>
+                <h2 class="verdict-sentence" id="verdict-sentence">
+                    {verdict.sentence}
+                </h2>
+                {grounds}
+            </div>
+        </section>
+    }
+    .into_any()
+}

@@ -1,0 +1,176 @@
+//! `/outbox/{id}`: one event, with its place in the order, its deliveries and what it tells; and the
+//! forms of what can be decided about it.
+
+use domain::{
+    action::{Subject, TargetType, Verb},
+    view::{EventAttempt, EventDetail},
+};
+use leptos::prelude::*;
+
+use super::{
+    order::order,
+    words::{self, outcome, sentence, standing},
+};
+use crate::{
+    api::records::event,
+    components::{
+        body_view::Body,
+        facts::{fact, fact_at, fact_key},
+        mark::Mark,
+        moves::{Moves, Told},
+        part::Part,
+        record_head::{Offered, RecordHead},
+        related::{operation_link, related},
+        timestamp::Timestamp,
+        verdict_band::VerdictBand,
+    },
+    pages::record::{About, decision_page, record_page},
+    text,
+};
+
+/// The page of an event.
+#[component]
+pub fn DetailPage() -> impl IntoView {
+    record_page("Event", event, shown)
+}
+
+/// The form of a decision about an event.
+#[component]
+pub fn FormPage() -> impl IntoView {
+    let about = |detail: &EventDetail, _: Verb| About {
+        version: detail.row.version,
+        mark: detail.row.status.into(),
+        kind: detail.row.topic.clone(),
+        key: format!("{} #{}", detail.row.aggregate, detail.row.seq),
+        actions: detail.actions.clone(),
+        known: view! {
+            <VerdictBand verdict=standing(detail)/>
+            {order(&detail.order, &detail.row)}
+        }
+        .into_any(),
+        fields: None,
+    };
+    decision_page(TargetType::Outbox, event, about, words::decision)
+}
+
+fn shown(detail: EventDetail) -> AnyView {
+    let row = &detail.row;
+    let sub = view! {
+        {format!("number {} of its aggregate · version {} as of ", row.seq, row.version)}
+        <Timestamp at=detail.as_of/>
+    }
+    .into_any();
+    let actions = detail
+        .actions
+        .iter()
+        .map(|offer| Offered { offer: offer.clone(), label: words::offer(offer.verb).to_owned() })
+        .collect();
+    let told = detail.timeline.iter().enumerate().map(|(index, step)| {
+        let mark = step.to.parse().ok().map(|state: domain::outbox::EventStatus| Mark::from(state));
+        Told {
+            anchor: format!("m{}", index + 1),
+            sentence: sentence(step),
+            icon: mark.map_or(crate::components::icon::IconName::Info, |mark| mark.icon),
+            status: mark.map(|mark| mark.like.as_str()),
+            step: step.clone(),
+        }
+    });
+    let told: Vec<_> = told.collect();
+    let (moves, deliveries) = (told.len(), detail.deliveries.len());
+    let subject = Subject::new(TargetType::Outbox, row.id.to_string());
+    let (mark, kind, key, version) =
+        (row.status, row.topic.clone(), row.aggregate.clone(), row.version);
+    let verdict = standing(&detail);
+    let (lane, tried) = (order(&detail.order, row), attempts(&detail.deliveries));
+    let facts = facts(&detail);
+    let operation = detail
+        .operation
+        .clone()
+        .map(|operation| related("operation", "The operation that it tells of", vec![operation]));
+    let payload = detail.payload;
+    view! {
+        <article class="detail">
+            <RecordHead subject mark kind key sub version actions/>
+            <VerdictBand verdict/>
+            <div class="detail-columns">
+                <div class="detail-story">
+                    <Part id="order" title="Order within its aggregate">
+                        {lane}
+                    </Part>
+                    <Part id="deliveries" title="Deliveries" count=deliveries>
+                        {tried}
+                    </Part>
+                    <Part id="payload" title="What it tells">
+                        <Body body=payload label="Payload as text"/>
+                    </Part>
+                    {operation}
+                    <Part id="timeline" title="Timeline" count=moves>
+                        <Moves told/>
+                    </Part>
+                </div>
+                {facts}
+            </div>
+        </article>
+    }
+    .into_any()
+}
+
+fn attempts(deliveries: &[EventAttempt]) -> AnyView {
+    if deliveries.is_empty() {
+        return view! { <p class="prose">"It has not been delivered yet."</p> }.into_any();
+    }
+    let rows = deliveries
+        .iter()
+        .map(|attempt| {
+            let took = attempt.took_ms.map(|ms| format!(" after {}", text::span(i64::from(ms))));
+            let error =
+                attempt.error.clone().map(|error| view! { <p class="timeline-who">{error}</p> });
+            let to = attempt.destination.clone().unwrap_or_else(|| "no destination".to_owned());
+            view! {
+                <li>
+                    <strong>{outcome(&attempt.outcome)}</strong>
+                    {took}
+                    " · "
+                    <Timestamp at=attempt.at/>
+                    {format!(" · to {to}, by {}, fence {}", attempt.owner, attempt.fence)}
+                    {error}
+                </li>
+            }
+        })
+        .collect_view();
+    view! { <ul class="receipt-also">{rows}</ul> }.into_any()
+}
+
+fn facts(detail: &EventDetail) -> AnyView {
+    let (row, envelope) = (&detail.row, &detail.envelope);
+    let event = [
+        Some(fact_key("Id", row.id.to_string())),
+        Some(fact_key("Topic", row.topic.clone())),
+        Some(fact_key("Aggregate", row.aggregate.clone())),
+        row.destination.clone().map(|name| fact_key("Destination", name)),
+        row.operation_id.map(|id| fact("Operation", operation_link(id))),
+        Some(fact("Refused", row.attempts.to_string())),
+        Some(fact("Fence", detail.fence.to_string())),
+        row.owner.clone().map(|owner| fact("Publisher", owner)),
+        fact_at("Held until", row.lease_until),
+        Some(fact("Written", view! { <Timestamp at=row.created_at/> })),
+        fact_at("Next try", row.next_at),
+        fact_at("Settled", row.settled_at),
+    ];
+    let envelope = vec![
+        fact("CloudEvents", envelope.spec_version.clone()),
+        fact_key("Source", envelope.source.clone()),
+        fact_key("Sequence", envelope.sequence.clone()),
+        fact_key("Partition key", envelope.partition_key.clone()),
+        fact("Content type", envelope.content_type.clone()),
+    ];
+    view! {
+        <div class="detail-facts" role="region" aria-label="Facts" tabindex="0">
+            <h2 class="facts-title">"Event"</h2>
+            <dl class="facts">{event.into_iter().flatten().collect_view()}</dl>
+            <h2 class="facts-title">"Envelope"</h2>
+            <dl class="facts">{envelope}</dl>
+        </div>
+    }
+    .into_any()
+}

@@ -1,0 +1,136 @@
+//! What the pages about events say: the verdict, the story's sentences, the decisions.
+
+use chrono::{DateTime, Utc};
+use domain::{
+    action::Verb,
+    outbox::{EventStatus, MAX_ATTEMPTS},
+    view::{EventDetail, MoveView},
+};
+
+use crate::{components::verdict_band::Standing, pages::record::Words, text};
+
+/// Where an event stands and what that means for those behind it.
+#[must_use]
+pub fn standing(detail: &EventDetail) -> Standing {
+    let row = &detail.row;
+    let destination = row.destination.as_deref().unwrap_or("its destination");
+    match row.status {
+        EventStatus::Published => Standing::over(format!("Told: {destination} has it.")).grounds([
+            "It may have been told more than once under the same id; consumers keep the ids they \
+                 have seen."
+                .to_owned(),
+        ]),
+        EventStatus::Skipped => Standing::over(
+            "Not told, by a person\u{2019}s decision: its aggregate went on without it.",
+        ),
+        EventStatus::Publishing => Standing::wait(format!(
+            "It is being told now: whether {destination} has it is not known yet."
+        ))
+        .grounds(
+            row.owner
+                .iter()
+                .map(|owner| format!("{owner} delivers it; if it dies, another goes on.")),
+        ),
+        EventStatus::Dead => Standing::person(format!(
+            "It is not being told any more, and {} until somebody decides.",
+            behind(detail)
+        ))
+        .grounds(grounds_of_death(detail)),
+        EventStatus::Pending if row.behind_dead => Standing::person(
+            "It waits behind a dead event of its aggregate: somebody must decide about that one.",
+        ),
+        EventStatus::Pending if !row.at_head => {
+            Standing::wait("It waits for the events before it: its aggregate is told in order.")
+        }
+        EventStatus::Pending => Standing::wait(pending(row.next_at, detail.as_of))
+            .grounds(row.last_error.iter().map(|error| format!("The last delivery: {error}"))),
+    }
+}
+
+fn pending(next_at: Option<DateTime<Utc>>, as_of: DateTime<Utc>) -> String {
+    match next_at.filter(|at| *at > as_of) {
+        Some(at) => {
+            format!("It is the next of its aggregate and is tried {}.", text::ago(at, as_of))
+        }
+        None => "It is the next of its aggregate and waits for a publisher.".to_owned(),
+    }
+}
+
+/// How many wait behind it.
+fn behind(detail: &EventDetail) -> String {
+    match detail.order.waiting - 1 {
+        ..=0 => "nothing waits behind it".to_owned(),
+        1 => "one event behind it waits".to_owned(),
+        more => format!("{more} events behind it wait"),
+    }
+}
+
+fn grounds_of_death(detail: &EventDetail) -> Vec<String> {
+    let row = &detail.row;
+    let refused = (row.attempts > 0)
+        .then(|| format!("Refused {} of at most {MAX_ATTEMPTS} times.", row.attempts));
+    let said = row.last_error.as_ref().map(|error| format!("Last said: {error}"));
+    let others = "Events of other aggregates go on.".to_owned();
+    refused.into_iter().chain(said).chain([others]).collect()
+}
+
+/// A delivery's end in words.
+#[must_use]
+pub fn outcome(word: &str) -> &'static str {
+    match word {
+        "published" => "told",
+        "duplicate" => "known there already: a repeat",
+        "refused" => "refused",
+        "transport_down" => "not reached; no attempt was counted",
+        "lease_lost" => "the publisher was lost; whether it was told is not known",
+        _ => "ended",
+    }
+}
+
+/// A move in a sentence.
+#[must_use]
+pub fn sentence(step: &MoveView) -> String {
+    match step.rule.as_str() {
+        "X1" => "Written with the change that it tells of.",
+        "X2" => "A publisher took it.",
+        "X3" => "Told.",
+        "X4" => "Its destination was not reached; no attempt was counted.",
+        "X5" => "Its destination refused it; it is tried again.",
+        "X6" => "Its destination refused it for the last time: dead.",
+        "X7" => "Its publisher was lost; another may take it.",
+        "X7b" => "It was the end of too many publishers in a row: dead.",
+        "X8" if step.to == "skipped" => "Skipped: its aggregate goes on without it.",
+        "X8" => "Requeued: it is told again.",
+        _ => "It moved.",
+    }
+    .to_owned()
+}
+
+/// What the button of an action says.
+#[must_use]
+pub fn offer(verb: Verb) -> &'static str {
+    match verb {
+        Verb::Requeue => "Requeue: tell it again",
+        _ => "Skip: it is never told",
+    }
+}
+
+/// The words of a decision.
+#[must_use]
+pub fn decision(verb: Verb) -> Option<Words> {
+    match verb {
+        Verb::Requeue => Some(Words::new(
+            "Requeue the event",
+            offer(verb),
+            "It is told again under the same id, at the head of its aggregate, with all its attempts. Where \
+             it was told before, its consumers know the id. Mend first what refused it, or it dies again.",
+        )),
+        Verb::Skip => Some(Words::new(
+            "Skip the event",
+            offer(verb),
+            "Its destination never hears of it; the events behind it go on at once. Whoever relies on it \
+             has to be told in another way. This cannot be taken back.",
+        )),
+        _ => None,
+    }
+}
