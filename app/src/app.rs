@@ -12,6 +12,8 @@ use leptos_router::{
 use crate::{
     components::layout::Layout,
     pages::{
+        conflicts, inbox,
+        leases::LeasesPage,
         me::MePage,
         not_found::NotFoundPage,
         operations::{DetailPage, FormPage, ListPage},
@@ -38,6 +40,12 @@ pub fn App() -> impl IntoView {
                     <Route path=path!("/outbox") view=outbox::ListPage ssr=SsrMode::Async/>
                     <Route path=path!("/outbox/:id") view=outbox::DetailPage ssr=SsrMode::Async/>
                     <Route path=path!("/outbox/:id/:verb") view=outbox::FormPage ssr=SsrMode::Async/>
+                    <Route path=path!("/inbox") view=inbox::ListPage ssr=SsrMode::Async/>
+                    <Route path=path!("/inbox/:id") view=inbox::DetailPage ssr=SsrMode::Async/>
+                    <Route path=path!("/inbox/:id/:verb") view=inbox::FormPage ssr=SsrMode::Async/>
+                    <Route path=path!("/conflicts") view=conflicts::ListPage ssr=SsrMode::Async/>
+                    <Route path=path!("/conflicts/:id") view=conflicts::DetailPage ssr=SsrMode::Async/>
+                    <Route path=path!("/leases") view=LeasesPage ssr=SsrMode::Async/>
                     <Route path=path!("/receipts/:id") view=ReceiptPage ssr=SsrMode::Async/>
                     <Route path=path!("/me") view=MePage ssr=SsrMode::Async/>
                 </ParentRoute>

@@ -1,10 +1,15 @@
 //! The story of a record that is no operation: its moves as an ordered list that reads without a
 //! drawing, each with a link of its own.
 
+use std::str::FromStr;
+
 use domain::view::MoveView;
 use leptos::prelude::*;
 
-use super::icon::{Icon, IconName};
+use super::{
+    icon::{Icon, IconName},
+    mark::Mark,
+};
 use crate::text;
 
 /// One move in words.
@@ -20,6 +25,25 @@ pub struct Told {
     pub status: Option<&'static str>,
     /// The move.
     pub step: MoveView,
+}
+
+/// A machine's moves as a story; `sentence` has the words of its rules.
+#[must_use]
+pub fn told<S: FromStr + Into<Mark>>(
+    steps: &[MoveView],
+    sentence: impl Fn(&MoveView) -> String,
+) -> Vec<Told> {
+    let tell = |(index, step): (usize, &MoveView)| {
+        let mark: Option<Mark> = step.to.parse::<S>().ok().map(Into::into);
+        Told {
+            anchor: format!("m{}", index + 1),
+            sentence: sentence(step),
+            icon: mark.map_or(IconName::Info, |mark| mark.icon),
+            status: mark.map(|mark| mark.like.as_str()),
+            step: step.clone(),
+        }
+    };
+    steps.iter().enumerate().map(tell).collect()
 }
 
 /// Moves, oldest first, with the date where it changes.

@@ -1,8 +1,11 @@
 //! One file per page, named like its path.
 
 mod address;
+pub mod conflicts;
 mod elsewhere;
 mod failed;
+pub mod inbox;
+pub mod leases;
 pub mod me;
 pub mod not_found;
 pub mod operations;

@@ -3,7 +3,7 @@
 use chrono::{DateTime, Utc};
 use serde::{Deserialize, Serialize};
 
-use super::operation::BodyView;
+use super::operation::{ActionOffer, BodyView};
 use crate::{
     ids::{MessageId, OperationId, WorkflowId},
     inbox::InboxState,
@@ -72,6 +72,8 @@ pub struct MessageDetail {
     pub conflicts: Vec<MessageConflict>,
     /// Its life, oldest first.
     pub timeline: Vec<MoveView>,
+    /// What can be done, each with whether the reader may.
+    pub actions: Vec<ActionOffer>,
 }
 
 /// An operation beside a message.

@@ -3,7 +3,7 @@
 use chrono::{DateTime, Utc};
 use serde::{Deserialize, Serialize};
 
-use super::CompensationPlan;
+use super::{CompensationPlan, operation::ActionOffer};
 use crate::{
     ids::{OperationId, WorkflowId},
     workflow::{StepState, WorkflowState},
@@ -130,4 +130,6 @@ pub struct WorkflowDetail {
     pub plan: CompensationPlan,
     /// Its moves and its steps', oldest first; the turns of executors left out.
     pub timeline: Vec<WorkflowMove>,
+    /// What can be done, each with whether the reader may.
+    pub actions: Vec<ActionOffer>,
 }

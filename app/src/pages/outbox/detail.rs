@@ -3,6 +3,7 @@
 
 use domain::{
     action::{Subject, TargetType, Verb},
+    outbox::EventStatus,
     view::{EventAttempt, EventDetail},
 };
 use leptos::prelude::*;
@@ -16,8 +17,7 @@ use crate::{
     components::{
         body_view::Body,
         facts::{fact, fact_at, fact_key},
-        mark::Mark,
-        moves::{Moves, Told},
+        moves::{Moves, told},
         part::Part,
         record_head::{Offered, RecordHead},
         related::{operation_link, related},
@@ -65,17 +65,7 @@ fn shown(detail: EventDetail) -> AnyView {
         .iter()
         .map(|offer| Offered { offer: offer.clone(), label: words::offer(offer.verb).to_owned() })
         .collect();
-    let told = detail.timeline.iter().enumerate().map(|(index, step)| {
-        let mark = step.to.parse().ok().map(|state: domain::outbox::EventStatus| Mark::from(state));
-        Told {
-            anchor: format!("m{}", index + 1),
-            sentence: sentence(step),
-            icon: mark.map_or(crate::components::icon::IconName::Info, |mark| mark.icon),
-            status: mark.map(|mark| mark.like.as_str()),
-            step: step.clone(),
-        }
-    });
-    let told: Vec<_> = told.collect();
+    let told = told::<EventStatus>(&detail.timeline, sentence);
     let (moves, deliveries) = (told.len(), detail.deliveries.len());
     let subject = Subject::new(TargetType::Outbox, row.id.to_string());
     let (mark, kind, key, version) =

@@ -4,6 +4,7 @@
 use chrono::{DateTime, Utc};
 use domain::{
     access::Permission,
+    action::TargetType,
     ids::MessageId,
     listing::{InboxFilter, Page},
     machine::Machine as _,
@@ -15,6 +16,7 @@ use sqlx::PgConnection;
 use super::body::body;
 use super::bounds;
 use super::list::{cursors, id_range, span};
+use super::offers::offers;
 use crate::{
     Engine, StaffCaller,
     error::EngineError,
@@ -86,7 +88,7 @@ impl Engine {
         id: MessageId,
     ) -> Result<MessageDetail, EngineError> {
         by.require(Permission::Read)?;
-        let (engine, tenant) = (self.clone(), by.tenant_id());
+        let (engine, by, tenant) = (self.clone(), by.clone(), by.tenant_id());
         Self::detached(async move {
             let not_found = || EngineError::refused(Code::NotFound);
             let mut tx = engine.pools.begin_console(tenant).await?;
@@ -132,6 +134,7 @@ impl Engine {
                     })
                     .collect(),
                 timeline,
+                actions: offers(&by, TargetType::Inbox, row.status.as_str()),
                 row,
             })
         })

@@ -2,6 +2,7 @@
 
 use domain::{
     access::Permission,
+    action::TargetType,
     ids::WorkflowId,
     listing::{Page, WorkflowFilter},
     machine::Machine as _,
@@ -11,6 +12,7 @@ use domain::{
 
 use super::bounds;
 use super::list::{cursors, id_range};
+use super::offers::offers;
 use crate::{
     Engine, StaffCaller,
     compensation::plan_of_workflow,
@@ -85,7 +87,7 @@ impl Engine {
         id: WorkflowId,
     ) -> Result<WorkflowDetail, EngineError> {
         by.require(Permission::Read)?;
-        let (engine, tenant) = (self.clone(), by.tenant_id());
+        let (engine, by, tenant) = (self.clone(), by.clone(), by.tenant_id());
         Self::detached(async move {
             let at = Address { tenant, id };
             let not_found = || EngineError::refused(Code::NotFound);
@@ -102,6 +104,7 @@ impl Engine {
             tx.commit().await?;
             let served_here = engine.workflows.get(&row.kind, row.definition_version).is_some();
             Ok(WorkflowDetail {
+                actions: offers(&by, TargetType::Workflow, row.status.as_str()),
                 row,
                 as_of: more.now,
                 input_bytes: more.input_bytes,

@@ -1,0 +1,106 @@
+//! `/conflicts`: the list of payloads that were refused under a key that was taken.
+
+use chrono::{DateTime, Utc};
+use domain::view::ConflictRow;
+use leptos::prelude::*;
+
+use crate::{
+    api::{operations::kind_names, reading::Reading, records::conflicts},
+    components::{
+        amount::Amount,
+        data_table::Column,
+        empty_state::EmptyState,
+        filter_form::FilterField,
+        key::Key,
+        list::{ListSpec, list_page},
+        pager::Ways,
+        state_badge::StateBadge,
+        timestamp::Ago,
+    },
+    pages::address::asked,
+};
+
+const COLUMNS: &[Column] = &[
+    ("First one", "col-status"),
+    ("Operation", "col-operation"),
+    ("Key", "col-key"),
+    ("Sent again by", "col-reference"),
+    ("Times", "col-attempt num"),
+    ("Amount of the first", "col-amount num"),
+    ("Of the other", "col-amount num"),
+    ("Last", "col-updated num"),
+];
+
+const SPEC: ListSpec = ListSpec {
+    title: "Payload conflicts",
+    caption: "Refused payloads under keys that were taken, newest first",
+    columns: COLUMNS,
+    ways: Ways::BY_AGE,
+};
+
+/// The list of conflicts.
+#[component]
+pub fn ListPage() -> impl IntoView {
+    let kinds = Reading::new(kind_names);
+    let fields = async move { fields(kinds.await.unwrap_or_default()) };
+    let load = |asked| async move { conflicts(&asked).await };
+    list_page(&SPEC, asked("/conflicts"), fields, load, row, empty)
+}
+
+fn fields(kinds: Vec<String>) -> Vec<FilterField> {
+    vec![
+        FilterField::choice(
+            "operation",
+            "Kind",
+            "any kind",
+            kinds.into_iter().map(|kind| (kind.clone(), kind)),
+        ),
+        FilterField::text("q", "Search", "key, invoice, reference, id"),
+        FilterField::day("from", "First seen from"),
+        FilterField::day("to", "First seen before"),
+    ]
+}
+
+fn row(row: ConflictRow, as_of: DateTime<Utc>) -> AnyView {
+    let key = if row.counted_only { format!("{} (and more)", row.key) } else { row.key };
+    view! {
+        <tr class="row" role="row">
+            <td role="cell" class="col-status">
+                <StateBadge status=row.status tombstoned=row.tombstoned/>
+            </td>
+            <td role="cell" class="col-operation cell-sub">{row.operation}</td>
+            <td role="cell" class="col-key">
+                <a class="row-link" href=format!("/conflicts/{}", row.id)>
+                    <Key text=key/>
+                </a>
+            </td>
+            <td role="cell" class="col-reference cell-sub">{row.callers.join(", ")}</td>
+            <td role="cell" class="col-attempt num cell-sub">{row.count}</td>
+            <td role="cell" class="col-amount num"><Amount amount=row.amount/></td>
+            <td role="cell" class="col-amount num"><Amount amount=row.other_amount/></td>
+            <td role="cell" class="col-updated num cell-sub"><Ago at=row.last_at as_of/></td>
+        </tr>
+    }
+    .into_any()
+}
+
+fn empty(narrowed: bool) -> AnyView {
+    if narrowed {
+        return view! {
+            <EmptyState title="No conflict matches.">
+                <p>"The search finds what finds the operation: key, invoice, reference, id."</p>
+                <p><a href="/conflicts">"Show all conflicts"</a></p>
+            </EmptyState>
+        }
+        .into_any();
+    }
+    view! {
+        <EmptyState title="No key has come back with another payload.">
+            <p>
+                "A request under a key that was taken, with another payload, is refused (422 "
+                <code>"key_reused"</code> ") and kept here beside the first one."
+            </p>
+        </EmptyState>
+    }
+    .into_any()
+}

@@ -1,0 +1,180 @@
+//! `/inbox/{id}`: one message, what it asks for, what may have been done already; and the forms of what
+//! can be decided about it.
+
+use domain::{
+    action::{Subject, TargetType, Verb},
+    inbox::InboxState,
+    view::{MessageConflict, MessageDetail},
+};
+use leptos::prelude::*;
+
+use super::words::{self, sentence, standing};
+use crate::{
+    api::records::message,
+    components::{
+        body_view::Body,
+        facts::{fact, fact_at, fact_key},
+        moves::{Moves, Told, told},
+        part::Part,
+        record_head::{Offered, RecordHead},
+        related::{operation_link, related},
+        timestamp::Timestamp,
+        verdict_band::VerdictBand,
+    },
+    pages::record::{About, decision_page, record_page},
+};
+
+/// The page of a message.
+#[component]
+pub fn DetailPage() -> impl IntoView {
+    record_page("Message", message, shown)
+}
+
+/// The form of a decision about a message.
+#[component]
+pub fn FormPage() -> impl IntoView {
+    let about = |detail: &MessageDetail, _: Verb| About {
+        version: detail.row.version,
+        mark: detail.row.status.into(),
+        kind: detail.row.consumer.clone(),
+        key: detail.row.message_id.clone(),
+        actions: detail.actions.clone(),
+        known: view! {
+            <VerdictBand verdict=standing(detail)/>
+            {already(detail)}
+        }
+        .into_any(),
+        fields: None,
+    };
+    decision_page(TargetType::Inbox, message, about, words::decision)
+}
+
+fn already(detail: &MessageDetail) -> Option<AnyView> {
+    let title = if detail.row.status.needs_person() {
+        "May have been done already"
+    } else {
+        "Operations beside it"
+    };
+    let operations = detail.related.clone();
+    (!operations.is_empty()).then(|| related("related", title, operations))
+}
+
+fn shown(detail: MessageDetail) -> AnyView {
+    let row = &detail.row;
+    let sub = view! {
+        {format!("from {} \u{b7} version {} as of ", row.source, row.version)}
+        <Timestamp at=detail.as_of/>
+    }
+    .into_any();
+    let actions = detail
+        .actions
+        .iter()
+        .map(|offer| Offered { offer: offer.clone(), label: words::offer(offer.verb).to_owned() })
+        .collect();
+    let story: Vec<Told> = told::<InboxState>(&detail.timeline, sentence);
+    let moves = story.len();
+    let subject = Subject::new(TargetType::Inbox, row.id.to_string());
+    let (mark, kind, key, version) =
+        (row.status, row.consumer.clone(), row.message_id.clone(), row.version);
+    let verdict = standing(&detail);
+    let (facts, already) = (facts(&detail), already(&detail));
+    let payload = match detail.payload {
+        Some(body) => view! { <Body body label="Message as text"/> }.into_any(),
+        None => view! { <p class="prose">"Its contents have been removed."</p> }.into_any(),
+    };
+    let effect = detail.effect.map(|body| {
+        view! {
+            <Part id="effect" title="What it asks to start">
+                <Body body label="What it asks to start, as text"/>
+            </Part>
+        }
+    });
+    let others = others(detail.conflicts);
+    view! {
+        <article class="detail">
+            <RecordHead subject mark kind key sub version actions/>
+            <VerdictBand verdict/>
+            <div class="detail-columns">
+                <div class="detail-story">
+                    {already}
+                    {effect}
+                    <Part id="payload" title="What it says">
+                        {payload}
+                    </Part>
+                    {others}
+                    <Part id="timeline" title="Timeline" count=moves>
+                        <Moves told=story/>
+                    </Part>
+                </div>
+                {facts}
+            </div>
+        </article>
+    }
+    .into_any()
+}
+
+/// The same id with other contents: each was refused.
+fn others(conflicts: Vec<MessageConflict>) -> Option<AnyView> {
+    if conflicts.is_empty() {
+        return None;
+    }
+    let count = conflicts.len();
+    let items = conflicts
+        .into_iter()
+        .map(|conflict| {
+            let times = match conflict.count {
+                1 => "Refused once, ".to_owned(),
+                many => format!("Refused {many} times, last "),
+            };
+            let body = match conflict.payload {
+                Some(body) => view! { <Body body label="The other content as text"/> }.into_any(),
+                None => view! { <p class="prose">"This content was counted and not kept."</p> }
+                    .into_any(),
+            };
+            view! {
+                <div>
+                    <p class="body-view-caption">{times} <Timestamp at=conflict.last_at/></p>
+                    {body}
+                </div>
+            }
+        })
+        .collect_view();
+    Some(
+        view! {
+            <Part id="conflicts" title="Same id, other content" count>
+                <div class="stack">{items}</div>
+            </Part>
+        }
+        .into_any(),
+    )
+}
+
+fn facts(detail: &MessageDetail) -> AnyView {
+    let row = &detail.row;
+    let workflow = row.workflow_id.map(|id| {
+        fact("Workflow", view! { <a href=format!("/workflows/{id}")>{id.to_string()}</a> })
+    });
+    let facts = [
+        Some(fact_key("Id here", row.id.to_string())),
+        Some(fact_key("Id at its source", row.message_id.clone())),
+        Some(fact_key("Source", row.source.clone())),
+        Some(fact_key("Consumer", row.consumer.clone())),
+        row.operation_id.map(|id| fact("Operation", operation_link(id))),
+        workflow,
+        Some(fact("Came", format!("{}\u{d7}", row.deliveries))),
+        Some(fact("Failed", format!("{}\u{d7}", row.failures))),
+        fact_at("Produced", Some(row.produced_at)),
+        fact_at("First received", Some(row.received_at)),
+        fact_at("Last received", Some(row.last_delivery_at)),
+        fact_at("Remembered in full until", Some(row.window_until)),
+        fact_at("Settled", row.settled_at),
+        fact_at("Contents removed", row.shrunk_at),
+    ];
+    view! {
+        <div class="detail-facts" role="region" aria-label="Facts" tabindex="0">
+            <h2 class="facts-title">"Message"</h2>
+            <dl class="facts">{facts.into_iter().flatten().collect_view()}</dl>
+        </div>
+    }
+    .into_any()
+}

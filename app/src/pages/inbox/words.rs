@@ -1,0 +1,105 @@
+//! What the pages about messages say: the verdict, the story's sentences, the decisions.
+
+use domain::{
+    action::Verb,
+    inbox::InboxState,
+    view::{MessageDetail, MoveView},
+};
+
+use crate::{components::verdict_band::Standing, pages::record::Words};
+
+/// Where a message stands.
+#[must_use]
+pub fn standing(detail: &MessageDetail) -> Standing {
+    let row = &detail.row;
+    let repeats = match row.deliveries {
+        ..=1 => "It came once.".to_owned(),
+        many => {
+            format!("It came {many} times; every time after its effect it was only recognised.")
+        }
+    };
+    match row.status {
+        InboxState::Processed if row.operation_id.is_some() || row.workflow_id.is_some() => {
+            Standing::over("Taken in once: what it asked for stands on its own record.").grounds([repeats])
+        }
+        InboxState::Processed => {
+            Standing::over("Taken in once; it asked for nothing to be started.").grounds([repeats])
+        }
+        InboxState::Dropped => {
+            Standing::over("Left out for good, by a person\u{2019}s decision: it had no effect here.")
+        }
+        InboxState::Processing => Standing::wait("It is being taken in."),
+        InboxState::Quarantined => Standing::person(
+            "Not taken in: it came after its window, and whether it was taken in before is not known.",
+        )
+        .grounds(before(detail)),
+        InboxState::Dead => Standing::person(format!(
+            "Not taken in: its effect failed {} times and was rolled back whole each time.",
+            row.failures
+        ))
+        .grounds(detail.last_error.iter().map(|error| format!("Last said: {error}")).chain(before(detail))),
+    }
+}
+
+/// What speaks for an effect that was there before, and what a decision takes.
+fn before(detail: &MessageDetail) -> Vec<String> {
+    let related = match detail.related.len() {
+        0 => "No operation that shares an id, key, reference or search term with it was found."
+            .to_owned(),
+        1 => "One operation shares an id, key, reference or search term with it: look there first."
+            .to_owned(),
+        many => format!(
+            "{many} operations share an id, key, reference or search term with it: look there first."
+        ),
+    };
+    let second = detail
+        .needs_second_person
+        .then(|| "Running or dropping it takes a second person.".to_owned());
+    [related].into_iter().chain(second).collect()
+}
+
+/// A move in a sentence.
+#[must_use]
+pub fn sentence(step: &MoveView) -> String {
+    match (step.rule.as_str(), step.to.as_str()) {
+        ("N1", _) => "Taken in, with its effect in the same transaction.",
+        ("N4", _) | (_, "quarantined") => {
+            "Kept apart: it came after its window and was not on record."
+        }
+        (_, "dead") => "Its effect failed as often as its consumer allows.",
+        ("N5", "dropped") => "Dropped: it has no effect.",
+        ("N5", _) => "Run by a person\u{2019}s decision: its effect was done once.",
+        (_, "processed") => "Its effect is done.",
+        _ => "It moved.",
+    }
+    .to_owned()
+}
+
+/// What the button of an action says.
+#[must_use]
+pub const fn offer(verb: Verb) -> &'static str {
+    match verb {
+        Verb::Run => "Run: its effect is done once",
+        _ => "Drop: it has no effect, ever",
+    }
+}
+
+/// The words of a decision.
+#[must_use]
+pub fn decision(verb: Verb) -> Option<Words> {
+    match verb {
+        Verb::Run => Some(Words::new(
+            "Run the message",
+            offer(verb),
+            "Its effect is done once, now, in one transaction. If it was done before and forgotten, it is \
+             done a second time: look at the operations beside it first.",
+        )),
+        Verb::Drop => Some(Words::new(
+            "Drop the message",
+            offer(verb),
+            "It has no effect, and no later delivery of it will have one. If it was never taken in before, \
+             what it asked for never happens here. This cannot be taken back.",
+        )),
+        _ => None,
+    }
+}
