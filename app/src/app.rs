@@ -12,6 +12,7 @@ use leptos_router::{
 use crate::{
     components::layout::Layout,
     pages::{
+        compensations::{UndoFormPage, UndoPage},
         conflicts, inbox,
         leases::LeasesPage,
         me::MePage,
@@ -21,6 +22,7 @@ use crate::{
         overview::OverviewPage,
         receipts::ReceiptPage,
         sign_in::SignInPage,
+        workflows,
     },
 };
 
@@ -37,6 +39,11 @@ pub fn App() -> impl IntoView {
                     <Route path=path!("/operations") view=ListPage ssr=SsrMode::Async/>
                     <Route path=path!("/operations/:id") view=DetailPage ssr=SsrMode::Async/>
                     <Route path=path!("/operations/:id/:verb") view=FormPage ssr=SsrMode::Async/>
+                    <Route path=path!("/workflows") view=workflows::ListPage ssr=SsrMode::Async/>
+                    <Route path=path!("/workflows/:id") view=workflows::DetailPage ssr=SsrMode::Async/>
+                    <Route path=path!("/workflows/:id/:verb") view=workflows::FormPage ssr=SsrMode::Async/>
+                    <Route path=path!("/compensations/:id") view=UndoPage ssr=SsrMode::Async/>
+                    <Route path=path!("/compensations/:id/:verb") view=UndoFormPage ssr=SsrMode::Async/>
                     <Route path=path!("/outbox") view=outbox::ListPage ssr=SsrMode::Async/>
                     <Route path=path!("/outbox/:id") view=outbox::DetailPage ssr=SsrMode::Async/>
                     <Route path=path!("/outbox/:id/:verb") view=outbox::FormPage ssr=SsrMode::Async/>

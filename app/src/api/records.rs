@@ -3,17 +3,23 @@
 use std::future::Future;
 
 use domain::{
-    ids::{ConflictId, EventId, MessageId},
+    access::Permission,
+    ids::{
+        ApprovalId, CompensationId, ConflictId, EventId, IncidentId, MessageId, OperationId,
+        WorkflowId,
+    },
     listing::Page,
     view::{
-        ConflictDetail, ConflictRow, EventDetail, EventRow, LeaseRow, MessageDetail, MessageRow,
+        ApprovalView, AuditRow, CompensationPlan, ConflictDetail, ConflictRow, EventDetail,
+        EventRow, IncidentDetail, IncidentRow, LeaseRow, MessageDetail, MessageRow, UndoDetail,
+        WorkflowDetail, WorkflowRow,
     },
 };
 use engine::{Engine, EngineError, StaffCaller};
 use uuid::Uuid;
 
 use super::{
-    context::{caller, engine, filter, read},
+    context::{caller, carry_out, engine, filter, read},
     found::{Found, find},
 };
 use crate::{error::ConsoleError, location::Asked};
@@ -40,6 +46,14 @@ lists! {
     conflicts = list_conflicts -> ConflictRow;
     /// One page of leases.
     leases = list_leases -> LeaseRow;
+    /// One page of workflows.
+    workflows = list_workflows -> WorkflowRow;
+    /// One page of requests for a second person.
+    approvals = list_approvals -> ApprovalView;
+    /// One page of incidents.
+    incidents = list_incidents -> IncidentRow;
+    /// One page of the audit log.
+    audit = list_audit -> AuditRow;
 }
 
 /// One record in full, or which other tenant of the person has it.
@@ -76,4 +90,54 @@ pub async fn message(id: MessageId) -> Result<Found<MessageDetail>, ConsoleError
 /// As [`event`].
 pub async fn conflict(id: ConflictId) -> Result<Found<ConflictDetail>, ConsoleError> {
     one(id.uuid(), async move |engine, by| engine.conflict(&by, id).await).await
+}
+
+/// One workflow.
+///
+/// # Errors
+/// As [`event`].
+pub async fn workflow(id: WorkflowId) -> Result<Found<WorkflowDetail>, ConsoleError> {
+    one(id.uuid(), async move |engine, by| engine.workflow(&by, id).await).await
+}
+
+/// One undo, beside what it undoes.
+///
+/// # Errors
+/// As [`event`].
+pub async fn undo(id: CompensationId) -> Result<Found<UndoDetail>, ConsoleError> {
+    one(id.uuid(), async move |engine, by| engine.undo(&by, id).await).await
+}
+
+/// One request for a second person.
+///
+/// # Errors
+/// As [`event`].
+pub async fn approval(id: ApprovalId) -> Result<Found<ApprovalView>, ConsoleError> {
+    one(id.uuid(), async move |engine, by| engine.approval(&by, id).await).await
+}
+
+/// One incident.
+///
+/// # Errors
+/// As [`event`].
+pub async fn incident(id: IncidentId) -> Result<Found<IncidentDetail>, ConsoleError> {
+    one(id.uuid(), async move |engine, by| engine.incident(&by, id).await).await
+}
+
+/// How one operation would be undone, or is.
+///
+/// # Errors
+/// The engine's refusal; the page that asks keeps its own status.
+pub async fn plan(id: OperationId) -> Result<CompensationPlan, ConsoleError> {
+    let (engine, caller) = (engine()?, caller()?);
+    let by = caller.clone();
+    carry_out(&caller, async move { engine.compensation_plan(&by, id).await }).await
+}
+
+/// Whether the reader may do something; decides nothing, the commands do.
+///
+/// # Errors
+/// `unauthenticated`.
+pub fn permits(right: Permission) -> Result<bool, ConsoleError> {
+    Ok(caller()?.permits(right))
 }

@@ -21,6 +21,7 @@ pub mod nav;
 pub mod notice;
 pub mod pager;
 pub mod part;
+pub mod plan;
 pub mod receipt_view;
 pub mod record_form;
 pub mod record_head;

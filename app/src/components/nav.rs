@@ -19,8 +19,14 @@ pub fn BrandMark() -> impl IntoView {
 }
 
 /// Where the rail leads below the first page.
-const LINKS: &[(&str, &str, IconName)] =
-    &[("/operations", "Operations", IconName::List), ("/outbox", "Outbox", IconName::Outbox)];
+const LINKS: &[(&str, &str, IconName)] = &[
+    ("/operations", "Operations", IconName::List),
+    ("/workflows", "Workflows", IconName::Workflow),
+    ("/outbox", "Outbox", IconName::Outbox),
+    ("/inbox", "Inbox", IconName::Inbox),
+    ("/conflicts", "Conflicts", IconName::Conflict),
+    ("/leases", "Leases", IconName::Lease),
+];
 
 fn link((href, word, icon): (&'static str, &'static str, IconName)) -> impl IntoView {
     view! {

@@ -1,6 +1,7 @@
 //! One file per page, named like its path.
 
 mod address;
+pub mod compensations;
 pub mod conflicts;
 mod elsewhere;
 mod failed;
@@ -14,3 +15,4 @@ pub mod overview;
 pub mod receipts;
 mod record;
 pub mod sign_in;
+pub mod workflows;

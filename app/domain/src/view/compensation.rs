@@ -3,6 +3,7 @@
 
 use serde::{Deserialize, Serialize};
 
+use super::operation::ActionOffer;
 use crate::{
     compensation::{CompensationState, Effect},
     ids::{CompensationId, OperationId},
@@ -44,6 +45,15 @@ pub struct PlannedUndo {
     pub cannot: Option<String>,
     /// Its undo, once asked for.
     pub undo: Option<UndoView>,
+}
+
+/// One undo beside what it undoes.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct UndoDetail {
+    /// What it undoes, with the undo itself.
+    pub planned: PlannedUndo,
+    /// What can be done, each with whether the reader may.
+    pub actions: Vec<ActionOffer>,
 }
 
 /// An undo that was asked for.

@@ -22,7 +22,7 @@ mod workflow;
 pub use approval::ApprovalView;
 pub use audit::AuditRow;
 pub use background::{BackgroundView, TaskView, WorkerView};
-pub use compensation::{CompensationPlan, PlannedUndo, UndoView};
+pub use compensation::{CompensationPlan, PlannedUndo, UndoDetail, UndoView};
 pub use conflict::{ConflictDetail, ConflictRow};
 pub use event::{AggregateView, EnvelopeView, EventAttempt, EventDetail, EventRow};
 pub use health::{BreakerView, HealthView, PublisherHealth, TaskHealth, TransactionView};

@@ -1,9 +1,21 @@
 //! How one operation would be undone, or is.
 
-use domain::{access::Permission, ids::OperationId, problem::Code, view::CompensationPlan};
+use domain::{
+    access::Permission,
+    action::TargetType,
+    ids::{CompensationId, OperationId},
+    machine::Machine as _,
+    problem::Code,
+    record::RecordType,
+    view::{CompensationPlan, UndoDetail},
+};
 
+use super::offers::offers;
 use crate::{
-    Engine, StaffCaller, compensation::plan_of_operation, error::EngineError, store::Target,
+    Engine, StaffCaller,
+    compensation::plan_of_operation,
+    error::EngineError,
+    store::{Target, incident_listing},
 };
 
 impl Engine {
@@ -23,6 +35,40 @@ impl Engine {
             let plan = plan_of_operation(&mut tx, &engine.settings.limits, target).await?;
             tx.commit().await?;
             plan.ok_or_else(|| EngineError::refused(Code::NotFound))
+        })
+        .await
+    }
+
+    /// One undo beside what it undoes, with what can be decided about it.
+    ///
+    /// # Errors
+    /// Refused: `permission_missing`; `not_found`, the same for one of another tenant.
+    pub async fn undo(
+        &self,
+        by: &StaffCaller,
+        id: CompensationId,
+    ) -> Result<UndoDetail, EngineError> {
+        by.require(Permission::Read)?;
+        let (engine, by, tenant) = (self.clone(), by.clone(), by.tenant_id());
+        Self::detached(async move {
+            let not_found = || EngineError::refused(Code::NotFound);
+            let wanted = [(RecordType::Compensation, id.uuid())];
+            let mut tx = engine.pools.begin_console(tenant).await?;
+            let record = incident_listing::records(&mut tx, tenant, &wanted).await?.pop();
+            let record = record.ok_or_else(not_found)?;
+            let undoes: OperationId = record.page_id.parse().map_err(|_| not_found())?;
+            let target = Target { tenant, id: undoes };
+            let plan = plan_of_operation(&mut tx, &engine.settings.limits, target).await?;
+            tx.commit().await?;
+            let planned =
+                plan.into_iter().flat_map(|plan| plan.awaited.into_iter().chain(plan.undone));
+            let planned = planned
+                .into_iter()
+                .find(|planned| planned.undo.as_ref().is_some_and(|undo| undo.id == id));
+            let planned = planned.ok_or_else(not_found)?;
+            let status = planned.undo.as_ref().map_or("", |undo| undo.status.as_str());
+            let actions = offers(&by, TargetType::Compensation, status);
+            Ok(UndoDetail { planned, actions })
         })
         .await
     }

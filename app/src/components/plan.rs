@@ -1,0 +1,184 @@
+//! How something is undone: the plan before it runs, the true state of each undo while it does. Never
+//! *all undone* unless each undo happened; what cannot be undone says so.
+
+use domain::{
+    action::Verb,
+    compensation::CompensationState,
+    operation::Status,
+    view::{CompensationPlan, PlannedUndo, UndoView},
+};
+use leptos::prelude::*;
+
+use super::{amount::Amount, mark::MarkBadge, state_badge::StateBadge};
+
+/// The plan in sentences: what is undone, what is not, what nobody knows.
+#[must_use]
+pub fn tally(plan: &CompensationPlan) -> Vec<String> {
+    let undos = || plan.undone.iter().filter_map(|planned| planned.undo.as_ref());
+    let count = |state| undos().filter(|undo| undo.status == state).count();
+    let unknown = undos().filter(|undo| undo.undo_status == Some(Status::Unknown)).count();
+    let stays = plan.undone.iter().filter(|planned| planned.cannot.is_some()).count();
+    let left =
+        plan.undone.iter().filter(|planned| planned.undo.is_none() && planned.cannot.is_none());
+    let sentence = |number: usize, one: &str, many: &str| match number {
+        0 => None,
+        1 => Some(one.to_owned()),
+        n => Some(format!("{n} {many}")),
+    };
+    [
+        sentence(count(CompensationState::Compensated), "One was undone.", "were undone."),
+        sentence(
+            unknown,
+            "Whether one was undone is not known.",
+            "have an undo whose outcome is not known.",
+        ),
+        sentence(
+            count(CompensationState::Failed),
+            "The undo of one failed: it stays done for now.",
+            "have an undo that failed: they stay done for now.",
+        ),
+        sentence(
+            count(CompensationState::AcceptedUndoneNot),
+            "One stays done, by a person\u{2019}s decision.",
+            "stay done, by a person\u{2019}s decision.",
+        ),
+        sentence(stays, "One cannot be undone and stays done.", "cannot be undone and stay done."),
+        sentence(left.count(), "One is not undone yet.", "are not undone yet."),
+        sentence(
+            plan.awaited.len(),
+            "The outcome of one is waited for first.",
+            "have an outcome that is waited for first.",
+        ),
+    ]
+    .into_iter()
+    .flatten()
+    .collect()
+}
+
+/// The plan as a list in the order in which things are undone.
+#[must_use]
+pub fn plan_list(plan: &CompensationPlan) -> AnyView {
+    if plan.awaited.is_empty() && plan.undone.is_empty() {
+        return view! { <p class="prose">"Nothing has happened that would be undone."</p> }
+            .into_any();
+    }
+    let awaited =
+        plan.awaited.iter().map(|planned| row(planned, "waited for first")).collect_view();
+    let undone = plan.undone.iter().map(|planned| row(planned, "")).collect_view();
+    let partial = plan.partial.then(|| {
+        view! { <p class="field-help">"Some of it stays done: this is no plan by which all is undone."</p> }
+    });
+    view! {
+        {partial}
+        <ol class="plan">{awaited} {undone}</ol>
+    }
+    .into_any()
+}
+
+fn row(planned: &PlannedUndo, note: &'static str) -> AnyView {
+    let name = planned.step_key.clone().unwrap_or_else(|| planned.operation.clone());
+    let undo = match (&planned.undo, &planned.cannot, &planned.undo_kind) {
+        (Some(undo), ..) => undo_state(undo),
+        (None, Some(cannot), _) => {
+            view! { <span class="plan-cannot">{format!("stays done: {cannot}")}</span> }.into_any()
+        }
+        (None, None, Some(kind)) if note.is_empty() => {
+            view! { <span class="cell-sub">{format!("would be undone by {kind}")}</span> }
+                .into_any()
+        }
+        _ => view! { <span class="cell-sub">{note}</span> }.into_any(),
+    };
+    view! {
+        <li class="plan-step">
+            <span class="plan-what">
+                <StateBadge status=planned.status/>
+                <a href=format!("/operations/{}", planned.operation_id)>{name}</a>
+                <Amount amount=planned.amount.clone()/>
+            </span>
+            <span class="plan-undo">{undo}</span>
+        </li>
+    }
+    .into_any()
+}
+
+fn undo_state(undo: &UndoView) -> AnyView {
+    // Unknown is called unknown: the link alone would say that it is under way.
+    let state = match undo.undo_status {
+        Some(Status::Unknown) => view! { <StateBadge status=Status::Unknown/> }.into_any(),
+        _ => view! { <MarkBadge mark=undo.status/> }.into_any(),
+    };
+    let operation = undo.undo_id.map(|id| {
+        view! { <a href=format!("/operations/{id}")>{format!("undo, try {}", undo.n)}</a> }
+    });
+    let passed = undo.passed.then_some("the steps before it go on without it");
+    let link = |verb: Verb, word: &'static str| {
+        let href = format!("/compensations/{}/{verb}?version={}", undo.id, undo.version);
+        view! { <a class="button" href=href>{word}</a> }.into_any()
+    };
+    let failed = undo.status == CompensationState::Failed;
+    let stuck = failed || undo.needs_person;
+    let mut actions = Vec::new();
+    if failed {
+        actions.push(link(Verb::Retry, "Try the undo again"));
+        actions.push(link(Verb::Accept, "Accept: it stays done"));
+    }
+    if stuck && !undo.passed {
+        actions.push(link(Verb::Continue, "Go on without it"));
+    }
+    view! {
+        {state}
+        {operation}
+        {undo.amount.clone().map(|amount| view! { <Amount amount=Some(amount)/> })}
+        {passed}
+        {actions}
+    }
+    .into_any()
+}
+
+#[cfg(test)]
+mod tests {
+    use domain::{
+        compensation::Effect,
+        ids::{CompensationId, OperationId},
+    };
+
+    use super::*;
+
+    fn planned(status: CompensationState, undo: Option<Status>) -> PlannedUndo {
+        PlannedUndo {
+            step_key: Some("charge".into()),
+            operation_id: OperationId::new(uuid::Uuid::from_u128(1)),
+            operation: "invoice.charge".into(),
+            status: Status::Succeeded,
+            effect: Effect::Happened,
+            amount: None,
+            external_reference: None,
+            undo_kind: Some("invoice.refund".into()),
+            cannot: None,
+            undo: Some(UndoView {
+                id: CompensationId::new(uuid::Uuid::from_u128(2)),
+                status,
+                version: 1,
+                n: 1,
+                amount: None,
+                undo_id: None,
+                undo_status: undo,
+                needs_person: false,
+                passed: false,
+            }),
+        }
+    }
+
+    #[test]
+    fn an_undo_that_nobody_knows_of_is_never_counted_as_done_or_failed() {
+        let plan = CompensationPlan {
+            awaited: Vec::new(),
+            undone: vec![
+                planned(CompensationState::Compensated, Some(Status::Succeeded)),
+                planned(CompensationState::Running, Some(Status::Unknown)),
+            ],
+            partial: false,
+        };
+        assert_eq!(tally(&plan), ["One was undone.", "Whether one was undone is not known."]);
+    }
+}

@@ -1,0 +1,171 @@
+//! `/workflows/{id}`: one workflow, its steps, where it resumes, how it is undone; and the forms of what
+//! can be decided about it.
+
+use domain::{
+    action::{Subject, TargetType, Verb},
+    view::{MoveView, WorkflowDetail, WorkflowMove},
+    workflow::{StepState, WorkflowState},
+};
+use leptos::prelude::*;
+
+use super::{
+    steps::waterfall,
+    words::{self, sentence, standing},
+};
+use crate::{
+    api::{records::workflow, refused::value},
+    components::{
+        facts::{fact, fact_at, fact_key},
+        icon::IconName,
+        mark::Mark,
+        moves::{Moves, Told},
+        part::Part,
+        plan::plan_list,
+        record_head::{Offered, RecordHead},
+        timestamp::Timestamp,
+        verdict_band::VerdictBand,
+    },
+    pages::{
+        address::query,
+        record::{About, decision_page, record_page},
+    },
+};
+
+/// Moves that the page shows unasked: the last ones.
+const MOVES: usize = 150;
+
+/// The page of a workflow.
+#[component]
+pub fn DetailPage() -> impl IntoView {
+    let all = value(&query(), "timeline").as_deref() == Some("all");
+    record_page("Workflow", workflow, move |detail| shown(&detail, all))
+}
+
+/// The form of a decision about a workflow.
+#[component]
+pub fn FormPage() -> impl IntoView {
+    let about = |detail: &WorkflowDetail, verb: Verb| {
+        About {
+        version: detail.row.version,
+        mark: detail.row.status.into(),
+        kind: detail.row.kind.clone(),
+        key: detail.row.key.clone(),
+        actions: detail.actions.clone(),
+        known: view! {
+            <VerdictBand verdict=standing(detail)/>
+            {(verb != Verb::Resume).then(|| view! { <h2 class="section-title">"What would be undone, in this order"</h2> })}
+            {(verb != Verb::Resume).then(|| plan_list(&detail.plan))}
+        }
+        .into_any(),
+        fields: None,
+    }
+    };
+    decision_page(TargetType::Workflow, workflow, about, words::decision)
+}
+
+fn shown(detail: &WorkflowDetail, all: bool) -> AnyView {
+    let row = &detail.row;
+    let sub = view! {
+        {format!("definition v{} \u{b7} version {} as of ", row.definition_version, row.version)}
+        <Timestamp at=detail.as_of/>
+    }
+    .into_any();
+    let actions = detail
+        .actions
+        .iter()
+        .map(|offer| Offered { offer: offer.clone(), label: words::offer(offer.verb).to_owned() })
+        .collect();
+    let moves = detail.timeline.len();
+    let hidden = if all { 0 } else { moves.saturating_sub(MOVES) };
+    let told: Vec<_> = detail.timeline.iter().skip(hidden).map(told).collect();
+    let earlier = (hidden > 0).then(|| {
+        let href = format!("/workflows/{}?timeline=all#timeline", row.id);
+        view! { <p><a href=href>{format!("Show {hidden} earlier moves")}</a></p> }
+    });
+    let subject = Subject::new(TargetType::Workflow, row.id.to_string());
+    let (kind, key) = (row.kind.clone(), row.key.clone());
+    let undone = !detail.plan.awaited.is_empty() || !detail.plan.undone.is_empty();
+    let title = match row.status {
+        WorkflowState::Compensating
+        | WorkflowState::CompensationStuck
+        | WorkflowState::Compensated
+        | WorkflowState::ClosedPartial => "What is undone, and what is not",
+        _ => "What would be undone, in this order",
+    };
+    let plan = plan_list(&detail.plan);
+    let plan = undone.then(|| view! { <Part id="plan" title>{plan}</Part> }.into_any());
+    let steps = waterfall(detail);
+    let count = detail.steps.len();
+    view! {
+        <article class="detail">
+            <RecordHead subject mark=row.status kind key sub version=row.version actions/>
+            <VerdictBand verdict=standing(detail)/>
+            <div class="detail-columns">
+                <div class="detail-story">
+                    <Part id="steps" title="Steps" count>
+                        {steps}
+                    </Part>
+                    {plan}
+                    <Part id="timeline" title="Timeline" count=moves>
+                        {earlier}
+                        <Moves told/>
+                    </Part>
+                </div>
+                {facts(detail)}
+            </div>
+        </article>
+    }
+    .into_any()
+}
+
+fn told(step: &WorkflowMove) -> Told {
+    let mark: Option<Mark> = match step.step_key {
+        Some(_) => step.to.parse::<StepState>().ok().map(Into::into),
+        None => step.to.parse::<WorkflowState>().ok().map(Into::into),
+    };
+    Told {
+        anchor: format!("m{}", step.id),
+        sentence: sentence(step),
+        icon: mark.map_or(IconName::Info, |mark| mark.icon),
+        status: mark.map(|mark| mark.like.as_str()),
+        step: MoveView {
+            at: step.at,
+            rule: step.rule.clone(),
+            from: step.from.clone(),
+            to: step.to.clone(),
+            version: step.version,
+            by_person: step.by_person,
+            actor: step.actor.clone(),
+            detail: step.detail.clone(),
+        },
+    }
+}
+
+fn facts(detail: &WorkflowDetail) -> AnyView {
+    let row = &detail.row;
+    let input = match detail.input_bytes {
+        Some(bytes) => format!("{bytes} bytes, shown in its steps\u{2019} payloads alone"),
+        None => "expired".to_owned(),
+    };
+    let facts = [
+        Some(fact_key("Id", row.id.to_string())),
+        Some(fact("Workflow", row.kind.clone())),
+        Some(fact("Definition", format!("version {}", row.definition_version))),
+        Some(fact("Started by", detail.created_by.clone())),
+        Some(fact("Input", input)),
+        detail.owner.clone().map(|owner| fact("Last executor", owner)),
+        Some(fact("Executors so far", detail.fence.to_string())),
+        detail.cancel_asked.then(|| fact("Cancelled", "asked for")),
+        row.cause.clone().map(|cause| fact("Cause", cause.replace('_', " "))),
+        fact_at("Started", Some(row.created_at)),
+        fact_at("Updated", Some(row.updated_at)),
+        fact_at("Over", row.completed_at),
+    ];
+    view! {
+        <div class="detail-facts" role="region" aria-label="Facts" tabindex="0">
+            <h2 class="facts-title">"Workflow"</h2>
+            <dl class="facts">{facts.into_iter().flatten().collect_view()}</dl>
+        </div>
+    }
+    .into_any()
+}

@@ -1,0 +1,110 @@
+//! `/workflows`: the list of workflows.
+
+use chrono::{DateTime, Utc};
+use domain::{machine::Machine as _, view::WorkflowRow, workflow::WorkflowState};
+use leptos::prelude::*;
+
+use crate::{
+    api::records::workflows,
+    components::{
+        data_table::Column,
+        empty_state::EmptyState,
+        filter_form::FilterField,
+        key::Key,
+        list::{ListSpec, list_page},
+        mark::{Mark, MarkBadge},
+        pager::Ways,
+        state_badge::PersonDot,
+        timestamp::Ago,
+    },
+    pages::address::asked,
+};
+
+const COLUMNS: &[Column] = &[
+    ("State", "col-status"),
+    ("Workflow", "col-operation"),
+    ("Key", "col-key"),
+    ("Cause", "col-reference"),
+    ("Steps over", "col-attempt num"),
+    ("Definition", "col-attempt num"),
+    ("Started", "col-updated num"),
+    ("Updated", "col-updated num"),
+];
+
+const SPEC: ListSpec = ListSpec {
+    title: "Workflows",
+    caption: "Workflows, newest first",
+    columns: COLUMNS,
+    ways: Ways::BY_AGE,
+};
+
+/// The list of workflows.
+#[component]
+pub fn ListPage() -> impl IntoView {
+    let load = |asked| async move { workflows(&asked).await };
+    list_page(&SPEC, asked("/workflows"), async { fields() }, load, row, empty)
+}
+
+fn fields() -> Vec<FilterField> {
+    let states = WorkflowState::ALL.iter();
+    vec![
+        FilterField::choice(
+            "status",
+            "State",
+            "any state",
+            states.map(|state| (state.as_str().to_owned(), state.label().to_owned())),
+        ),
+        FilterField::text("kind", "Workflow", "campaign.agent"),
+        FilterField::text("q", "Search", "key or id"),
+    ]
+}
+
+fn row(row: WorkflowRow, as_of: DateTime<Utc>) -> AnyView {
+    let mark = Mark::from(row.status);
+    view! {
+        <tr class="row" role="row">
+            <td role="cell" class="col-status">
+                {mark.person.then(|| view! { <PersonDot/> })}
+                <MarkBadge mark/>
+            </td>
+            <td role="cell" class="col-operation cell-sub">{row.kind}</td>
+            <td role="cell" class="col-key">
+                <a class="row-link" href=format!("/workflows/{}", row.id)>
+                    <Key text=row.key/>
+                </a>
+            </td>
+            <td role="cell" class="col-reference cell-sub">
+                {row.cause.map(|cause| cause.replace('_', " "))}
+            </td>
+            <td role="cell" class="col-attempt num cell-sub">
+                {format!("{} of {}", row.steps_over, row.steps)}
+            </td>
+            <td role="cell" class="col-attempt num cell-sub">{format!("v{}", row.definition_version)}</td>
+            <td role="cell" class="col-updated num cell-sub"><Ago at=row.created_at as_of/></td>
+            <td role="cell" class="col-updated num cell-sub"><Ago at=row.updated_at as_of/></td>
+        </tr>
+    }
+    .into_any()
+}
+
+fn empty(narrowed: bool) -> AnyView {
+    if narrowed {
+        return view! {
+            <EmptyState title="No workflow matches.">
+                <p>"The search is exact or by prefix over key and id."</p>
+                <p><a href="/workflows">"Show all workflows"</a></p>
+            </EmptyState>
+        }
+        .into_any();
+    }
+    view! {
+        <EmptyState title="No workflow has been started yet.">
+            <p>
+                "A workflow is a definition in Rust, started by a service: "
+                <code>"POST /api/v1/workflows"</code>
+                ". Each of its steps is an operation of its own, so that a crash repeats none."
+            </p>
+        </EmptyState>
+    }
+    .into_any()
+}

@@ -1,0 +1,142 @@
+//! The steps of a workflow as a list that reads without the drawing, each with its place on one axis of
+//! time beside it: a waterfall whose rows are the list's own.
+
+use chrono::{DateTime, Utc};
+use domain::{
+    view::{StepView, WorkflowDetail},
+    workflow::StepState,
+};
+use leptos::prelude::*;
+
+use crate::{
+    components::mark::{Mark, MarkBadge},
+    text,
+};
+
+/// Steps that the page lists; more are a click away.
+const MAX_STEPS: usize = 300;
+
+/// The waterfall.
+#[must_use]
+pub fn waterfall(detail: &WorkflowDetail) -> AnyView {
+    let from = detail.row.created_at;
+    let to = detail.row.completed_at.unwrap_or(detail.as_of);
+    let rows =
+        detail.steps.iter().take(MAX_STEPS).map(|step| row(step, detail, from, to)).collect_view();
+    let more = detail.steps.len().saturating_sub(MAX_STEPS);
+    let more = (more > 0).then(|| {
+        view! { <p class="field-help">{format!("{more} further steps are in the JSON API.")}</p> }
+    });
+    view! {
+        <p class="body-view-caption">
+            {format!("from {} to {}", text::instant(from), text::instant(to))}
+        </p>
+        <ol class="waterfall">{rows}</ol>
+        {more}
+    }
+    .into_any()
+}
+
+fn row(
+    step: &StepView,
+    detail: &WorkflowDetail,
+    from: DateTime<Utc>,
+    to: DateTime<Utc>,
+) -> AnyView {
+    let mark = Mark::from(step.status);
+    let name = match step.operation_id {
+        Some(id) => {
+            view! { <a href=format!("/operations/{id}")>{step.step_key.clone()}</a> }.into_any()
+        }
+        None => view! { <span>{step.step_key.clone()}</span> }.into_any(),
+    };
+    let what = step.operation.clone().unwrap_or_else(|| "decision".to_owned());
+    let took = match (step.started_at, step.completed_at) {
+        (Some(started), Some(completed)) => text::span((completed - started).num_milliseconds()),
+        (Some(started), None) => {
+            format!("since {}", text::span((detail.as_of - started).num_milliseconds()))
+        }
+        (None, _) if step.status == StepState::Pending && !step.after.is_empty() => {
+            format!("after {}", step.after.join(", "))
+        }
+        (None, _) => String::new(),
+    };
+    let bar = step.started_at.map(|started| {
+        let (left, width) = place(started, step.completed_at.unwrap_or(to), from, to);
+        view! {
+            <rect class="chart-bar" data-status=mark.like.as_str() x=left y="0" width=width height="8"></rect>
+        }
+    });
+    let artifacts = artifacts(step, detail);
+    view! {
+        <li class="waterfall-step" id=format!("step-{}", step.step_key)>
+            <span class="waterfall-state"><MarkBadge mark/></span>
+            <span class="waterfall-name">{name} <span class="cell-sub">{what}</span></span>
+            <svg class="waterfall-bar" viewBox="0 0 1000 8" preserveAspectRatio="none" aria-hidden="true">
+                {bar}
+            </svg>
+            <span class="waterfall-took cell-sub">{took}</span>
+            {artifacts}
+        </li>
+    }
+    .into_any()
+}
+
+fn artifacts(step: &StepView, detail: &WorkflowDetail) -> Option<AnyView> {
+    if step.artifacts.is_empty() {
+        return None;
+    }
+    let items = step
+        .artifacts
+        .iter()
+        .map(|artifact| {
+            let size = format!("{}, {} bytes", artifact.content_type, artifact.size);
+            let name = artifact.name.clone();
+            let name = if artifact.expired {
+                view! { <span>{name}" (expired)"</span> }.into_any()
+            } else {
+                let part = |text: &str| -> String {
+                    form_urlencoded::byte_serialize(text.as_bytes()).collect::<String>().replace('+', "%20")
+                };
+                let href = format!(
+                    "/workflows/{}/steps/{}/artifacts/{}",
+                    detail.row.id,
+                    part(&step.step_key),
+                    part(&name)
+                );
+                view! { <a href=href download="">{name}</a> }.into_any()
+            };
+            view! { <li title=artifact.sha256.clone()>{name} " " <span class="cell-sub">{size}</span></li> }
+        })
+        .collect_view();
+    Some(view! { <ul class="waterfall-artifacts" aria-label="Artifacts">{items}</ul> }.into_any())
+}
+
+/// Left end and width on an axis of a thousand; what took no time is still seen.
+fn place(
+    started: DateTime<Utc>,
+    ended: DateTime<Utc>,
+    from: DateTime<Utc>,
+    to: DateTime<Utc>,
+) -> (String, String) {
+    let whole = (to - from).num_milliseconds().max(1);
+    let at = |instant: DateTime<Utc>| {
+        (instant - from).num_milliseconds().clamp(0, whole) * 1_000 / whole
+    };
+    let left = at(started).min(994);
+    let width = (at(ended) - left).max(6);
+    (left.to_string(), width.to_string())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_step_of_no_time_is_seen_and_one_that_goes_on_reaches_to_now() {
+        let at = |second| DateTime::from_timestamp(second, 0).unwrap();
+        assert_eq!(place(at(10), at(10), at(0), at(100)), ("100".into(), "6".into()));
+        assert_eq!(place(at(50), at(100), at(0), at(100)), ("500".into(), "500".into()));
+        assert_eq!(place(at(100), at(100), at(0), at(100)), ("994".into(), "6".into()));
+    }
+}

@@ -1,0 +1,167 @@
+//! What the pages about workflows say: the verdict, the story's sentences, the decisions.
+//!
+//! Guards against the sentence that nobody may write: that all is undone, unless each undo happened.
+
+use domain::{
+    action::Verb,
+    view::{StepView, WorkflowDetail, WorkflowMove},
+    workflow::{StepState, WorkflowState},
+};
+
+use crate::{
+    components::{plan::tally, verdict_band::Standing},
+    pages::record::Words,
+};
+
+/// Where a workflow stands.
+#[must_use]
+pub fn standing(detail: &WorkflowDetail) -> Standing {
+    let row = &detail.row;
+    let cause = row.cause.iter().map(|cause| format!("Cause: {}.", cause.replace('_', " ")));
+    match row.status {
+        WorkflowState::Running => Standing::wait(running(&detail.steps)).grounds(next(detail)),
+        WorkflowState::Waiting => Standing::wait(format!(
+            "It waits: whether {} happened is not known, and nothing else starts before it is.",
+            named(&detail.steps, StepState::BlockedUnknown)
+        ))
+        .grounds([
+            "Machines ask its provider; where they cannot tell, the operation waits for a person."
+                .to_owned(),
+        ]),
+        WorkflowState::Blocked => Standing::person(
+            "It is blocked: it does not go on by itself, and nothing of it is undone by itself.",
+        )
+        .grounds(cause.chain(next(detail))),
+        WorkflowState::Compensating => {
+            Standing::wait("What happened is being undone, last step first.")
+                .grounds(tally(&detail.plan))
+        }
+        WorkflowState::CompensationStuck => Standing::person(
+            "An undo failed or is unknown: the rest waits for a decision about that one.",
+        )
+        .grounds(tally(&detail.plan)),
+        WorkflowState::Completed => {
+            Standing::over("Completed: every step is over and none failed.")
+        }
+        WorkflowState::Compensated => {
+            Standing::over("Undone: each undo of what had happened succeeded.")
+                .grounds(tally(&detail.plan))
+        }
+        WorkflowState::ClosedPartial => {
+            Standing::over("Closed, and some of what happened stays done.")
+                .grounds(tally(&detail.plan))
+        }
+        WorkflowState::Failed => {
+            Standing::over("Failed before anything had happened: there is nothing to undo.")
+                .grounds(cause)
+        }
+        WorkflowState::Cancelled => {
+            Standing::over("Cancelled before anything had happened: there is nothing to undo.")
+        }
+    }
+}
+
+fn running(steps: &[StepView]) -> String {
+    let over = steps.iter().filter(|step| step.completed_at.is_some()).count();
+    format!("It runs: {over} of {} steps are over.", steps.len())
+}
+
+fn named(steps: &[StepView], state: StepState) -> String {
+    let keys: Vec<_> = steps
+        .iter()
+        .filter(|step| step.status == state)
+        .map(|step| step.step_key.as_str())
+        .collect();
+    if keys.is_empty() { "a step".into() } else { keys.join(", ") }
+}
+
+/// Where it resumes, and who would do it.
+fn next(detail: &WorkflowDetail) -> Vec<String> {
+    let open = |step: &&StepView| step.completed_at.is_none();
+    let ready: Vec<_> = detail
+        .steps
+        .iter()
+        .filter(open)
+        .filter(|step| {
+            step.after.iter().all(|before| {
+                detail
+                    .steps
+                    .iter()
+                    .any(|other| other.step_key == *before && other.completed_at.is_some())
+            })
+        })
+        .map(|step| step.step_key.as_str())
+        .collect();
+    let resumes = (!ready.is_empty()).then(|| format!("It resumes at: {}.", ready.join(", ")));
+    let version = detail.row.definition_version;
+    let served = (!detail.served_here)
+        .then(|| format!("This server does not have version {version} of its definition."));
+    resumes.into_iter().chain(served).collect()
+}
+
+/// A move in a sentence.
+#[must_use]
+pub fn sentence(step: &WorkflowMove) -> String {
+    let name = step.step_key.as_deref().unwrap_or_default();
+    match step.rule.as_str() {
+        "W1" => "Started.".to_owned(),
+        "W3" => {
+            "A step\u{2019}s outcome is unknown: no other starts before it is resolved.".to_owned()
+        }
+        "W4" => "The outcome is known: it goes on.".to_owned(),
+        "W5" => "Blocked: it no longer fits its definition or its input.".to_owned(),
+        "W6" if step.to == "running" => "A person let it go on.".to_owned(),
+        "W6" => "A person had it undone.".to_owned(),
+        "W7" => "Completed.".to_owned(),
+        "W8" => "A step failed or it was cancelled: what happened is undone.".to_owned(),
+        "W9" => "Ended before anything had happened.".to_owned(),
+        "W10" => "Each undo succeeded.".to_owned(),
+        "W11" => "An undo failed or is unknown and needs a person.".to_owned(),
+        "W12" | "W13" => "The undoing goes on.".to_owned(),
+        "W14" => "Closed; some of it stays done.".to_owned(),
+        "S1" => format!("{name}: started."),
+        "S2" => format!("{name}: succeeded."),
+        "S3" => format!("{name}: failed this time; it is tried again."),
+        "S4" => format!("{name}: tried again."),
+        _ if step.to == "blocked_unknown" => format!("{name}: its outcome is unknown."),
+        _ if !name.is_empty() => format!("{name}: {}.", step.to.replace('_', " ")),
+        _ => format!("It is {}.", step.to.replace('_', " ")),
+    }
+}
+
+/// What the button of an action says.
+#[must_use]
+pub const fn offer(verb: Verb) -> &'static str {
+    match verb {
+        Verb::Resume => "Resume: go on at the first open step",
+        Verb::Compensate => "Undo what it did",
+        _ => "Cancel: undo what it did so far",
+    }
+}
+
+/// The words of a decision.
+#[must_use]
+pub fn decision(verb: Verb) -> Option<Words> {
+    match verb {
+        Verb::Cancel => Some(Words::new(
+            "Cancel the workflow",
+            offer(verb),
+            "No further step starts. What happened is undone by the plan above, last step first; each undo is \
+             an operation of its own that can fail or stay unknown. Nothing is undone before its outcome is \
+             known.",
+        )),
+        Verb::Resume => Some(Words::new(
+            "Resume the workflow",
+            offer(verb),
+            "It goes on at the first step that is not over. No finished step runs again, and no decision that \
+             was carried out is made anew.",
+        )),
+        Verb::Compensate => Some(Words::new(
+            "Undo the workflow",
+            offer(verb),
+            "What happened is undone by the plan above, last step first; each undo is an operation of its own \
+             that can fail or stay unknown. What cannot be undone stays done.",
+        )),
+        _ => None,
+    }
+}
