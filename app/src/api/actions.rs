@@ -143,6 +143,42 @@ pub async fn cancel(
     decide(operation(&id), Verb::Cancel, Posted { version, reason, ..Posted::default() }).await
 }
 
+/// Undoes what happened (C1): an operation of its own.
+///
+/// # Errors
+/// What stops it before the engine is reached; a refusal leads back to the form.
+#[server(endpoint = "operations/compensate")]
+pub async fn compensate(
+    #[server(default)] id: String,
+    #[server(default)] version: String,
+    #[server(default)] amount_minor: String,
+    #[server(default)] currency: String,
+    #[server(default)] reason: String,
+) -> Result<(), ConsoleError> {
+    let posted = Posted { version, amount_minor, currency, reason, ..Posted::default() };
+    decide(operation(&id), Verb::Compensate, posted).await
+}
+
+/// Puts a wrong confirmation right; always with a second person.
+///
+/// # Errors
+/// What stops it before the engine is reached; a refusal leads back to the form.
+#[server(endpoint = "operations/correct")]
+pub async fn correct(
+    #[server(default)] id: String,
+    #[server(default)] version: String,
+    #[server(default)] outcome: String,
+    #[server(default)] external_reference: String,
+    #[server(default)] reason: String,
+    #[server(default)] evidence_kept: String,
+    #[server(default)] evidence: String,
+) -> Result<(), ConsoleError> {
+    let evidence = written(&evidence_kept, &evidence);
+    let posted =
+        Posted { version, outcome, external_reference, reason, evidence, ..Posted::default() };
+    decide(operation(&id), Verb::Correct, posted).await
+}
+
 /// Writes a note. The key was minted into the form, so that a repeat adds nothing; other words
 /// under the same key are another note, and both stay.
 ///

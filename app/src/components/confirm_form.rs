@@ -1,4 +1,5 @@
-//! The form that ends an uncertainty. Nothing is preselected, for the choice is the decision.
+//! The form that ends an uncertainty, or puts right what was confirmed. Nothing is preselected, for the
+//! choice is the decision.
 
 use domain::{
     action::{Outcome, Verb},
@@ -21,6 +22,8 @@ use crate::{
 /// The form.
 #[component]
 pub fn ConfirmForm<'a>(
+    /// Confirm or correct.
+    verb: Verb,
     /// The operation.
     detail: &'a OperationDetail,
     /// What was typed before a refusal.
@@ -33,8 +36,20 @@ pub fn ConfirmForm<'a>(
     consequence: AnyView,
 ) -> impl IntoView {
     let row = &detail.row;
-    let amount = row.amount.as_ref().map(|record| evidence_amount(record, &kept, refusal));
-    let choices = choices(detail, refusal);
+    let correct = verb == Verb::Correct;
+    let amount = row.amount.as_ref().filter(|_| !correct);
+    let amount = amount.map(|record| evidence_amount(record, &kept, refusal));
+    let choices = if correct { corrections(refusal) } else { choices(detail, refusal) };
+    let (title, label, busy, labels) = if correct {
+        ("Correct the outcome", "Ask for the chosen correction", "Sending", Vec::new())
+    } else {
+        (
+            "Confirm the outcome",
+            "Confirm the chosen outcome",
+            "Asking the provider, then deciding",
+            labels(),
+        )
+    };
     let without = without_evidence(&kept);
     let reference = view! {
         <LineField
@@ -70,7 +85,7 @@ pub fn ConfirmForm<'a>(
     let (id, version) = (row.id.to_string(), row.version.to_string());
     let back = format!("/operations/{id}");
     view! {
-        <form class="form" method="post" action=posted_to(Verb::Confirm) aria-label="Confirm the outcome">
+        <form class="form" method="post" action=posted_to(verb) aria-label=title>
             <input type="hidden" name="id" value=id/>
             <input type="hidden" name="version" value=version/>
             {choices} {reference} {amount} {reason} {evidence}
@@ -78,9 +93,9 @@ pub fn ConfirmForm<'a>(
             {without}
             <div class="form-actions">
                 <Submit
-                    label="Confirm the chosen outcome"
-                    choices=labels()
-                    busy="Asking the provider, then deciding"
+                    label
+                    choices=labels
+                    busy
                     enabled
                 />
                 <a class="button" href=back>
@@ -134,7 +149,7 @@ fn choices(detail: &OperationDetail, refusal: Option<&RefusalView>) -> AnyView {
         .unwrap_or_default();
     let second =
         if detail.kind.money { " It moves money: this needs a second person." } else { "" };
-    let options = [
+    let options = vec![
         (
             Outcome::Happened,
             "It happened",
@@ -151,6 +166,31 @@ fn choices(detail: &OperationDetail, refusal: Option<&RefusalView>) -> AnyView {
             format!("It ends as failed; the key stays closed.{second}{early}"),
         ),
     ];
+    choose("What happened?", options, wrong)
+}
+
+/// What a correction can say: it starts no attempt.
+fn corrections(refusal: Option<&RefusalView>) -> AnyView {
+    let options = vec![
+        (
+            Outcome::Happened,
+            "It did happen",
+            "The provider\u{2019}s reference is required.".to_owned(),
+        ),
+        (
+            Outcome::NotHappenedStop,
+            "It did not happen",
+            "The key stays closed; nothing is tried again.".to_owned(),
+        ),
+    ];
+    choose("What is true?", options, is_wrong(Field::Outcome, refusal))
+}
+
+fn choose(
+    question: &'static str,
+    options: Vec<(Outcome, &'static str, String)>,
+    wrong: bool,
+) -> AnyView {
     let error = wrong.then(|| {
         view! {
             <p class="field-error" id="outcome-error">
@@ -164,7 +204,7 @@ fn choices(detail: &OperationDetail, refusal: Option<&RefusalView>) -> AnyView {
             id=Field::Outcome.as_str()
             aria-describedby=described(Field::Outcome, wrong)
         >
-            <legend class="field-label">"What happened?"</legend>
+            <legend class="field-label">{question}</legend>
             <p class="field-help" id="outcome-help">
                 "Choose only what you know. If you do not know, go back: unknown is an honest state."
             </p>

@@ -1,6 +1,6 @@
 //! `/operations/{id}`: what is known about one operation, the verdict first.
 
-use domain::ids::OperationId;
+use domain::{ids::OperationId, view::CompensationPlan};
 use leptos::prelude::*;
 use leptos_meta::Title;
 
@@ -12,10 +12,12 @@ use crate::{
         found::Found,
         operations::{OperationPage, operation},
         reading::Reading,
+        records::plan,
         refused::RefusedForm,
     },
     components::{
         part::Part,
+        plan::plan_list,
         timeline::{Timeline, axis::Axis},
         verdict_band::VerdictBand,
     },
@@ -33,9 +35,16 @@ pub fn DetailPage() -> impl IntoView {
     let id = record_id();
     let refused = RefusedForm::from_query(&query());
     let page = Reading::new(move || load(id));
+    let undoing = Reading::new(move || async move {
+        match id {
+            Some(id) => plan(id).await.ok(),
+            None => None,
+        }
+    });
     let content = Suspend::new(async move {
+        let plan = undoing.await;
         match page.await {
-            Ok(Found::Here(page)) => view! { <Shown page refused/> }.into_any(),
+            Ok(Found::Here(page)) => view! { <Shown page plan refused/> }.into_any(),
             Ok(Found::Elsewhere(tenant)) => view! { <InAnotherTenant tenant/> }.into_any(),
             Err(error) => view! { <Failed error/> }.into_any(),
         }
@@ -54,11 +63,23 @@ async fn load(id: Option<OperationId>) -> Result<Found<OperationPage>, ConsoleEr
 }
 
 #[component]
-fn Shown(page: OperationPage, refused: Option<RefusedForm>) -> impl IntoView {
+fn Shown(
+    page: OperationPage,
+    plan: Option<CompensationPlan>,
+    refused: Option<RefusedForm>,
+) -> impl IntoView {
     let OperationPage { detail, form_key, may_note } = page;
     let ended = detail.row.status.is_final();
     let now = (!ended).then_some(detail.as_of);
     let count = detail.timeline.len();
+    // Before anybody asks for it, how it would be undone stands on the form.
+    let asked_for = plan.filter(|plan| {
+        plan.awaited.iter().chain(&plan.undone).any(|planned| planned.undo.is_some())
+    });
+    let undo = asked_for.map(|plan| {
+        let list = plan_list(&plan);
+        view! { <Part id="undo" title="Its undo">{list}</Part> }.into_any()
+    });
     let story = view! {
         <Axis items=&detail.timeline now/>
         <Timeline items=&detail.timeline as_of=detail.as_of ended/>
@@ -74,6 +95,7 @@ fn Shown(page: OperationPage, refused: Option<RefusedForm>) -> impl IntoView {
                     <Part id="timeline" title="Timeline" count>
                         {story}
                     </Part>
+                    {undo}
                     <Incidents incidents=detail.incidents.clone()/>
                     <Conflicts
                         conflicts=detail.conflicts.clone()

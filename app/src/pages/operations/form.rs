@@ -16,6 +16,7 @@ use crate::{
         operations::{OperationPage, ask_provider, operation},
         reading::Reading,
         receipts::receipt,
+        records::plan,
         refused::{RefusedForm, value},
     },
     error::ConsoleError,
@@ -44,6 +45,12 @@ pub fn FormPage() -> impl IntoView {
             _ => None,
         }
     });
+    let undoing = Reading::new(move || async move {
+        match place {
+            Some((id, Verb::Compensate)) => plan(id).await.ok(),
+            _ => None,
+        }
+    });
     let stands = refused.as_ref().and_then(|refused| refused.refusal.receipt);
     let other = Reading::new(move || async move {
         match stands {
@@ -52,11 +59,12 @@ pub fn FormPage() -> impl IntoView {
         }
     });
     let content = Suspend::new(async move {
-        let (answer, other, page) = (answer.await, other.await, page.await);
+        let (answer, plan) = (answer.await, undoing.await);
+        let (other, page) = (other.await, page.await);
         match (page, place) {
             (Ok(Found::Here(page)), Some((_, verb))) => {
                 let opened_at = opened_at.filter(|at| *at < page.detail.row.version);
-                let known = Known { answer, other, opened_at };
+                let known = Known { answer, plan, other, opened_at };
                 view! { <FormBody detail=&page.detail verb known refused/> }.into_any()
             }
             (Ok(Found::Here(_)), None) => view! { <Failed error=no_such_record()/> }.into_any(),

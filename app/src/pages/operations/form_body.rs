@@ -4,7 +4,7 @@ use domain::{
     action::Verb,
     problem::Code,
     reconciliation::ProviderAnswer,
-    view::{ActionOffer, OperationDetail, Receipt},
+    view::{ActionOffer, CompensationPlan, OperationDetail, Receipt},
 };
 use leptos::prelude::*;
 
@@ -25,6 +25,7 @@ use crate::{
         icon::{Icon, IconName},
         key::Key,
         notice::{Notice, Tone},
+        plan::plan_list,
         state_badge::StateBadge,
         verdict_band::VerdictBand,
     },
@@ -37,6 +38,8 @@ use crate::{
 pub struct Known {
     /// What the provider answers now; only asked for on the confirm page.
     pub answer: Option<Result<ProviderAnswer, ConsoleError>>,
+    /// How it would be undone; only asked for on the page of an undo.
+    pub plan: Option<CompensationPlan>,
     /// The decision that stands instead of a refused one.
     pub other: Option<Receipt>,
     /// The version that the form was opened at, where the record has moved on since: the decision is
@@ -76,6 +79,16 @@ pub fn FormBody<'a>(
         Verb::Release => {
             view! { <dl class="facts">{lease_facts(detail)} {count_facts(detail)}</dl> }.into_any()
         }
+        Verb::Compensate => match &known.plan {
+            Some(plan) => view! {
+                <section class="section" aria-labelledby="plan">
+                    <h2 class="section-title" id="plan">"What would be undone"</h2>
+                    {plan_list(plan)}
+                </section>
+            }
+            .into_any(),
+            None => ().into_any(),
+        },
         _ => ().into_any(),
     };
     let mut decided_on = detail.clone();
@@ -158,8 +171,8 @@ fn form(
         </div>
     }
     .into_any();
-    if verb == Verb::Confirm {
-        return view! { <ConfirmForm detail kept refusal enabled consequence/> }.into_any();
+    if matches!(verb, Verb::Confirm | Verb::Correct) {
+        return view! { <ConfirmForm verb detail kept refusal enabled consequence/> }.into_any();
     }
     let label = words::title(verb, status);
     view! {

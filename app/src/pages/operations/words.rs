@@ -5,7 +5,16 @@ use domain::{action::Verb, operation::Status, view::ActionOffer};
 /// Whether a verb has a form of its own.
 #[must_use]
 pub const fn has_form(verb: Verb) -> bool {
-    matches!(verb, Verb::Confirm | Verb::Release | Verb::Reconcile | Verb::Retry | Verb::Cancel)
+    matches!(
+        verb,
+        Verb::Confirm
+            | Verb::Release
+            | Verb::Reconcile
+            | Verb::Retry
+            | Verb::Cancel
+            | Verb::Correct
+            | Verb::Compensate
+    )
 }
 
 /// The form's heading.
@@ -19,6 +28,7 @@ pub const fn title(verb: Verb, status: Status) -> &'static str {
         (Verb::Cancel, Status::FailedRetryable) => "Give it up",
         (Verb::Cancel, _) => "Cancel it",
         (Verb::Correct, _) => "Correct the outcome",
+        (Verb::Compensate, _) => "Undo the operation",
         _ => "Decide",
     }
 }
@@ -33,6 +43,8 @@ pub const fn offer(verb: Verb, status: Status) -> &'static str {
         (Verb::Retry, _) => "Retry: one more attempt",
         (Verb::Cancel, Status::FailedRetryable) => "Give up: no further attempt",
         (Verb::Cancel, _) => "Cancel: it will never run",
+        (Verb::Compensate, _) => "Undo it: an operation of its own",
+        (Verb::Correct, _) => "Correct what was confirmed",
         (verb, status) => title(verb, status),
     }
 }
@@ -62,7 +74,12 @@ pub const fn consequence(verb: Verb, status: Status) -> &'static str {
         (Verb::Cancel, _) => {
             "The call has not begun and will not. The key stays closed: the same request gets the stored failure."
         }
-        (Verb::Correct, _) => "A correcting record is written; the operation keeps its state.",
+        (Verb::Correct, _) => {
+            "A second person decides about it. A correcting record is written beside the confirmation; the operation keeps its state, and both stay visible."
+        }
+        (Verb::Compensate, _) => {
+            "The undo is an operation of its own, with its own key and its own outcome, which can fail or stay unknown. Where money moves, a second person decides about it."
+        }
         _ => "Your decision stands on the record under your name.",
     }
 }
@@ -72,6 +89,7 @@ pub const fn consequence(verb: Verb, status: Status) -> &'static str {
 pub const fn button(verb: Verb, status: Status) -> &'static str {
     match verb {
         Verb::Confirm => "Confirm the chosen outcome",
+        Verb::Correct => "Ask for the chosen correction",
         _ => offer(verb, status),
     }
 }
