@@ -12,8 +12,10 @@ use leptos_router::{
 use crate::{
     components::layout::Layout,
     pages::{
+        approvals,
+        audit::AuditPage,
         compensations::{UndoFormPage, UndoPage},
-        conflicts, inbox,
+        conflicts, inbox, incidents,
         leases::LeasesPage,
         me::MePage,
         not_found::NotFoundPage,
@@ -52,6 +54,13 @@ pub fn App() -> impl IntoView {
                     <Route path=path!("/inbox/:id/:verb") view=inbox::FormPage ssr=SsrMode::Async/>
                     <Route path=path!("/conflicts") view=conflicts::ListPage ssr=SsrMode::Async/>
                     <Route path=path!("/conflicts/:id") view=conflicts::DetailPage ssr=SsrMode::Async/>
+                    <Route path=path!("/approvals") view=approvals::ListPage ssr=SsrMode::Async/>
+                    <Route path=path!("/approvals/:id") view=approvals::DetailPage ssr=SsrMode::Async/>
+                    <Route path=path!("/approvals/:id/:verb") view=approvals::FormPage ssr=SsrMode::Async/>
+                    <Route path=path!("/incidents") view=incidents::ListPage ssr=SsrMode::Async/>
+                    <Route path=path!("/incidents/:id") view=incidents::DetailPage ssr=SsrMode::Async/>
+                    <Route path=path!("/incidents/:id/:verb") view=incidents::FormPage ssr=SsrMode::Async/>
+                    <Route path=path!("/audit") view=AuditPage ssr=SsrMode::Async/>
                     <Route path=path!("/leases") view=LeasesPage ssr=SsrMode::Async/>
                     <Route path=path!("/receipts/:id") view=ReceiptPage ssr=SsrMode::Async/>
                     <Route path=path!("/me") view=MePage ssr=SsrMode::Async/>

@@ -2,6 +2,7 @@
 //! is in its properties. What answers in the browser is in `crate::islands`.
 
 pub mod amount;
+pub mod audit;
 pub mod body_view;
 pub mod compare;
 pub mod confirm_form;

@@ -26,6 +26,9 @@ const LINKS: &[(&str, &str, IconName)] = &[
     ("/inbox", "Inbox", IconName::Inbox),
     ("/conflicts", "Conflicts", IconName::Conflict),
     ("/leases", "Leases", IconName::Lease),
+    ("/approvals", "Approvals", IconName::People),
+    ("/incidents", "Incidents", IconName::Warning),
+    ("/audit", "Audit", IconName::Ledger),
 ];
 
 fn link((href, word, icon): (&'static str, &'static str, IconName)) -> impl IntoView {

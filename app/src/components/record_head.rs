@@ -18,6 +18,8 @@ pub struct Offered {
     pub offer: ActionOffer,
     /// What the button says: what happens.
     pub label: String,
+    /// Why this reader in particular cannot take it, where the page knows more than the rights say.
+    pub why: Option<String>,
 }
 
 /// The head.
@@ -71,9 +73,9 @@ pub fn RecordHead(
 
 /// An action as the main button and as an item of the menu.
 fn action(subject: &Subject, version: i64, offered: Offered) -> (AnyView, AnyView) {
-    let Offered { offer, label } = offered;
+    let Offered { offer, label, why } = offered;
     let href = format!("{}/{}/{}?version={version}", subject.kind.pages(), subject.id, offer.verb);
-    match why_not(&offer) {
+    match why.or_else(|| why_not(&offer)) {
         None => (
             view! { <a class="button button--primary" href=href.clone()>{label.clone()}</a> }
                 .into_any(),

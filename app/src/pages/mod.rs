@@ -1,11 +1,14 @@
 //! One file per page, named like its path.
 
 mod address;
+pub mod approvals;
+pub mod audit;
 pub mod compensations;
 pub mod conflicts;
 mod elsewhere;
 mod failed;
 pub mod inbox;
+pub mod incidents;
 pub mod leases;
 pub mod me;
 pub mod not_found;

@@ -69,7 +69,11 @@ fn shown(detail: MessageDetail) -> AnyView {
     let actions = detail
         .actions
         .iter()
-        .map(|offer| Offered { offer: offer.clone(), label: words::offer(offer.verb).to_owned() })
+        .map(|offer| Offered {
+            offer: offer.clone(),
+            label: words::offer(offer.verb).to_owned(),
+            why: None,
+        })
         .collect();
     let story: Vec<Told> = told::<InboxState>(&detail.timeline, sentence);
     let moves = story.len();

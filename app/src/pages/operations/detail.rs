@@ -5,7 +5,7 @@ use leptos::prelude::*;
 use leptos_meta::Title;
 
 use super::sections::{
-    Audit, Banners, Conflicts, Evidence, FactsColumn, Head, Incidents, Notes, Payload, Response,
+    Banners, Conflicts, Evidence, FactsColumn, Head, Incidents, Notes, Payload, Response,
 };
 use crate::{
     api::{
@@ -16,6 +16,7 @@ use crate::{
         refused::RefusedForm,
     },
     components::{
+        audit::Audit,
         part::Part,
         plan::plan_list,
         timeline::{Timeline, axis::Axis},

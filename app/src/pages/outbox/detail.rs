@@ -63,7 +63,11 @@ fn shown(detail: EventDetail) -> AnyView {
     let actions = detail
         .actions
         .iter()
-        .map(|offer| Offered { offer: offer.clone(), label: words::offer(offer.verb).to_owned() })
+        .map(|offer| Offered {
+            offer: offer.clone(),
+            label: words::offer(offer.verb).to_owned(),
+            why: None,
+        })
         .collect();
     let told = told::<EventStatus>(&detail.timeline, sentence);
     let (moves, deliveries) = (told.len(), detail.deliveries.len());

@@ -73,7 +73,11 @@ fn shown(detail: &WorkflowDetail, all: bool) -> AnyView {
     let actions = detail
         .actions
         .iter()
-        .map(|offer| Offered { offer: offer.clone(), label: words::offer(offer.verb).to_owned() })
+        .map(|offer| Offered {
+            offer: offer.clone(),
+            label: words::offer(offer.verb).to_owned(),
+            why: None,
+        })
         .collect();
     let moves = detail.timeline.len();
     let hidden = if all { 0 } else { moves.saturating_sub(MOVES) };

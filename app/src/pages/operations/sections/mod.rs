@@ -1,7 +1,6 @@
 //! The parts of an operation's page, each its own type-erased view, so that no page becomes one
 //! type of unbounded size.
 
-mod audit;
 mod conflicts;
 mod evidence;
 mod facts;
@@ -10,7 +9,6 @@ mod incidents;
 mod notes;
 mod payload;
 
-pub use audit::Audit;
 pub use conflicts::Conflicts;
 pub use evidence::Evidence;
 pub use facts::FactsColumn;

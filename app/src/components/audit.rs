@@ -1,9 +1,9 @@
-//! What people did to this operation, refusals included, for all who may see the record.
+//! What people did to a record, refusals included, for all who may see the record.
 
 use domain::view::AuditView;
 use leptos::prelude::*;
 
-use crate::components::{part::Part, timestamp::Timestamp};
+use super::{part::Part, timestamp::Timestamp};
 
 /// Staff actions on the record, newest first.
 #[component]

@@ -1,0 +1,127 @@
+//! `/approvals`: what waits for me, what I asked for, what is decided.
+
+use chrono::{DateTime, Utc};
+use domain::{action::Outcome, view::ApprovalView};
+use leptos::prelude::*;
+
+use crate::{
+    api::records::approvals,
+    components::{
+        amount::Amount,
+        data_table::Column,
+        empty_state::EmptyState,
+        filter_form::FilterField,
+        key::Key,
+        list::{ListSpec, list_page},
+        mark::{Mark, MarkBadge},
+        pager::Ways,
+        state_badge::PersonDot,
+        timestamp::Ago,
+    },
+    location::href,
+    pages::address::asked,
+    text,
+};
+
+const COLUMNS: &[Column] = &[
+    ("State", "col-status"),
+    ("Decision", "col-operation"),
+    ("Record", "col-key"),
+    ("Asked by", "col-reference"),
+    ("Amount", "col-amount num"),
+    ("Asked", "col-updated num"),
+    ("Expires", "col-updated num"),
+];
+
+const SPEC: ListSpec = ListSpec {
+    title: "Approvals",
+    caption: "Requests for a second person, newest first",
+    columns: COLUMNS,
+    ways: Ways::BY_AGE,
+};
+
+/// The views, by the part of the address that chooses each.
+const VIEWS: [(&str, Option<&str>); 4] = [
+    ("All that wait", None),
+    ("Asked by others", Some("others")),
+    ("Asked by me", Some("mine")),
+    ("Decided", Some("decided")),
+];
+
+/// The list of requests.
+#[component]
+pub fn ListPage() -> impl IntoView {
+    let asked = asked("/approvals");
+    let chosen = VIEWS
+        .into_iter()
+        .find(|(_, part)| part.is_some_and(|part| asked.value(part) == Some("true")))
+        .map_or(None, |(_, part)| part);
+    let tabs = VIEWS
+        .into_iter()
+        .map(|(word, part)| {
+            let href = href("/approvals", part.map(|part| (part, "true")));
+            let current = (part == chosen).then_some("page");
+            view! { <li><a class="tab" href=href aria-current=current>{word}</a></li> }
+        })
+        .collect_view();
+    let load = |asked| async move { approvals(&asked).await };
+    // The tabs choose; here they are carried along.
+    let fields = async { Vec::<FilterField>::new() };
+    view! {
+        {list_page(&SPEC, asked, fields, load, row, empty)}
+        <nav class="tabs" aria-label="Views"><ul>{tabs}</ul></nav>
+    }
+    .into_any()
+}
+
+/// What is asked for, in words.
+#[must_use]
+pub fn what(request: &ApprovalView) -> String {
+    let verb = text::capitalised(&request.verb.as_str().replace('_', " "));
+    match request.outcome {
+        Some(outcome) => format!("{verb}: {}", Outcome::label(outcome)),
+        None => format!("{verb} {}", request.target_type.label()),
+    }
+}
+
+fn row(row: ApprovalView, as_of: DateTime<Utc>) -> AnyView {
+    let mark = Mark::from(row.status);
+    let expires = match row.decided_at {
+        Some(at) => view! { "decided " <Ago at as_of/> }.into_any(),
+        None => view! { <Ago at=row.expires_at as_of/> }.into_any(),
+    };
+    let who = if row.mine { format!("{} (you)", row.requester) } else { row.requester.clone() };
+    view! {
+        <tr class="row" role="row">
+            <td role="cell" class="col-status">
+                {(mark.person && !row.mine).then(|| view! { <PersonDot/> })}
+                <MarkBadge mark/>
+            </td>
+            <td role="cell" class="col-operation">{what(&row)}</td>
+            <td role="cell" class="col-key">
+                <a class="row-link" href=format!("/approvals/{}", row.id)>
+                    <Key text=row.target_key/>
+                </a>
+            </td>
+            <td role="cell" class="col-reference cell-sub">{who}</td>
+            <td role="cell" class="col-amount num"><Amount amount=row.amount/></td>
+            <td role="cell" class="col-updated num cell-sub"><Ago at=row.requested_at as_of/></td>
+            <td role="cell" class="col-updated num cell-sub">{expires}</td>
+        </tr>
+    }
+    .into_any()
+}
+
+fn empty(narrowed: bool) -> AnyView {
+    let title =
+        if narrowed { "There is no such request." } else { "Nothing waits for a second person." };
+    view! {
+        <EmptyState title>
+            <p>
+                "A decision that moves much money, goes against a provider\u{2019}s word, or loosens a rule is "
+                "asked for by one person and approved by another. Nothing happens in between."
+            </p>
+        </EmptyState>
+    }
+    .into_any()
+}

@@ -1,0 +1,7 @@
+//! `/approvals`: requests for a second person.
+
+mod detail;
+mod list;
+
+pub use detail::{DetailPage, FormPage};
+pub use list::ListPage;

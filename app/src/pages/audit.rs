@@ -1,0 +1,122 @@
+//! `/audit`: every action and refusal of a person, for auditors and administrators.
+
+use chrono::{DateTime, Utc};
+use domain::{
+    action::{TargetType, Verb},
+    view::AuditRow,
+};
+use leptos::prelude::*;
+
+use crate::{
+    api::records::audit,
+    components::{
+        data_table::Column,
+        empty_state::EmptyState,
+        filter_form::FilterField,
+        icon::{Icon, IconName},
+        key::Key,
+        list::{ListSpec, list_page},
+        pager::Ways,
+        timestamp::Timestamp,
+    },
+    pages::address::asked,
+};
+
+const COLUMNS: &[Column] = &[
+    ("Number", "col-attempt num"),
+    ("When", "col-instant"),
+    ("Who", "col-who"),
+    ("What", "col-verb"),
+    ("On", "col-reference"),
+    ("Why, and what changed", "col-words"),
+    ("Receipt", "col-taken"),
+];
+
+const SPEC: ListSpec = ListSpec {
+    title: "Audit",
+    caption: "What people did and what was refused, newest first",
+    columns: COLUMNS,
+    ways: Ways::BY_AGE,
+};
+
+/// The audit log.
+#[component]
+pub fn AuditPage() -> impl IntoView {
+    let load = |asked| async move { audit(&asked).await };
+    list_page(&SPEC, asked("/audit"), async { fields() }, load, row, empty)
+}
+
+fn fields() -> Vec<FilterField> {
+    vec![
+        FilterField::text("actor", "Who", "ann@acme.test"),
+        FilterField::choice(
+            "verb",
+            "What",
+            "anything",
+            Verb::ALL
+                .iter()
+                .map(|verb| (verb.as_str().to_owned(), verb.as_str().replace('_', " "))),
+        ),
+        FilterField::text("target", "Record", "its id, whole"),
+        FilterField::day("from", "From"),
+        FilterField::day("to", "Before"),
+        FilterField::check("denied", "only what was refused"),
+    ]
+}
+
+fn row(row: AuditRow, _: DateTime<Utc>) -> AnyView {
+    let place = row.target_type.parse::<TargetType>().ok().filter(|_| !row.target.is_empty());
+    let place = place.map(|kind| format!("{}/{}", kind.pages(), row.target));
+    let (kind, target) = (row.target_type.replace('_', " "), row.target.clone());
+    let on = match place {
+        Some(href) => view! { <a href=href><Key text=target/></a> }.into_any(),
+        None => view! { <Key text=target/> }.into_any(),
+    };
+    let refused = row.denied.then(|| {
+        let code = row.code.map(|code| format!(": {code}")).unwrap_or_default();
+        view! { <span class="flag"><Icon name=IconName::Cross/> {format!("refused{code}")}</span> }
+    });
+    let reason = row.reason.filter(|reason| !reason.is_empty()).map(|reason| {
+        view! { <span>{format!("\u{201c}{reason}\u{201d}")}</span> }
+    });
+    let changed = (row.before.is_some() || row.after.is_some()).then(|| {
+        let (before, after) = (row.before.unwrap_or_default(), row.after.unwrap_or_default());
+        view! {
+            <details class="fold">
+                <summary>"Before and after"</summary>
+                <dl class="timeline-detail">
+                    <div><dt>"before"</dt><dd>{before}</dd></div>
+                    <div><dt>"after"</dt><dd>{after}</dd></div>
+                    <div><dt>"request"</dt><dd>{row.request_id}</dd></div>
+                </dl>
+            </details>
+        }
+    });
+    let receipt = row.receipt.map(|id| view! { <a href=format!("/receipts/{id}")>"Receipt"</a> });
+    view! {
+        <tr class="row row--tall" role="row" id=format!("a{}", row.id)>
+            <td role="cell" class="col-attempt num cell-sub">{row.id}</td>
+            <td role="cell" class="col-instant cell-sub"><Timestamp at=row.at/></td>
+            <td role="cell" class="col-who">{row.actor} " " <span class="cell-sub">{row.actor_kind}</span></td>
+            <td role="cell" class="col-verb">{row.verb.replace('_', " ")} " " {refused}</td>
+            <td role="cell" class="col-reference cell-sub">{kind} " " {on}</td>
+            <td role="cell" class="col-words">{reason} {changed}</td>
+            <td role="cell" class="col-taken">{receipt}</td>
+        </tr>
+    }
+    .into_any()
+}
+
+fn empty(narrowed: bool) -> AnyView {
+    let title = if narrowed { "No entry matches." } else { "Nobody has done anything yet." };
+    view! {
+        <EmptyState title>
+            <p>
+                "Every decision of a person and every refusal stands here, in the transaction of what it was "
+                "about. Entries of the last 90 days are shown, unless a day is given."
+            </p>
+            <p><a href="/audit">"Show the whole log"</a></p>
+        </EmptyState>
+    }
+    .into_any()
+}
