@@ -24,9 +24,9 @@ pub struct Offered {
 
 /// The head.
 #[component]
-pub fn RecordHead(
+pub fn RecordHead<'a>(
     /// The record.
-    subject: Subject,
+    subject: &'a Subject,
     /// Where it stands.
     #[prop(into)]
     mark: Mark,
@@ -41,7 +41,7 @@ pub fn RecordHead(
     /// What can be done, the sensible one first.
     actions: Vec<Offered>,
 ) -> impl IntoView {
-    let mut actions = actions.into_iter().map(|offered| action(&subject, version, offered));
+    let mut actions = actions.into_iter().map(|offered| action(subject, version, offered));
     let main = actions.next().map(|(button, _)| button);
     let rest: Vec<_> = actions.map(|(_, item)| item).collect();
     let menu = (!rest.is_empty()).then(|| {

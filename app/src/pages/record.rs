@@ -138,7 +138,15 @@ where
         found(record, move |record: T| match place {
             Some((id, verb)) => {
                 let subject = Subject::new(target, id.to_string());
-                form(subject, verb, opened_at, about(&record, verb), words(verb), refused, other)
+                form(
+                    subject,
+                    verb,
+                    opened_at,
+                    about(&record, verb),
+                    words(verb),
+                    refused,
+                    other.as_ref(),
+                )
             }
             None => ().into_any(),
         })
@@ -157,7 +165,7 @@ fn form(
     about: About,
     words: Option<Words>,
     refused: Option<RefusedForm>,
-    other: Option<Receipt>,
+    other: Option<&Receipt>,
 ) -> AnyView {
     let Some(words) = words else { return ().into_any() };
     let back = format!("{}/{}", target.kind.pages(), target.id);
@@ -187,7 +195,7 @@ fn form(
                 </div>
             </header>
             {about.known}
-            <RecordForm decision refused other=other.as_ref() fields=about.fields/>
+            <RecordForm decision refused other fields=about.fields/>
         </article>
     }
     .into_any()

@@ -127,7 +127,7 @@ fn shown(request: &ApprovalView) -> AnyView {
     view! {
         <article class="detail">
             <RecordHead
-                subject
+                subject=&subject
                 mark=request.status
                 kind=what(request)
                 key=request.target_key.clone()

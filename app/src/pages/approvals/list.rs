@@ -55,7 +55,7 @@ pub fn ListPage() -> impl IntoView {
     let chosen = VIEWS
         .into_iter()
         .find(|(_, part)| part.is_some_and(|part| asked.value(part) == Some("true")))
-        .map_or(None, |(_, part)| part);
+        .and_then(|(_, part)| part);
     let tabs = VIEWS
         .into_iter()
         .map(|(word, part)| {

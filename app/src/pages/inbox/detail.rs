@@ -96,7 +96,7 @@ fn shown(detail: MessageDetail) -> AnyView {
     let others = others(detail.conflicts);
     view! {
         <article class="detail">
-            <RecordHead subject mark kind key sub version actions/>
+            <RecordHead subject=&subject mark kind key sub version actions/>
             <VerdictBand verdict/>
             <div class="detail-columns">
                 <div class="detail-story">

@@ -90,11 +90,10 @@ fn shown(detail: &IncidentDetail) -> AnyView {
         view! { <p class="field-help">"The story goes on: each record\u{2019}s own page has all of it."</p> }
     });
     let (about, list) = (detail.records.len(), records(&detail.records));
-    let report = format!("/incidents/{}/report.md", row.id);
     view! {
         <article class="detail">
             <RecordHead
-                subject
+                subject=&subject
                 mark=row.status
                 kind=cause(&row.cause)
                 key=row.id.to_string()
@@ -114,7 +113,7 @@ fn shown(detail: &IncidentDetail) -> AnyView {
                     </Part>
                     <Audit audit=detail.audit.clone()/>
                 </div>
-                {facts(detail, report)}
+                {facts(detail)}
             </div>
         </article>
     }
@@ -155,7 +154,7 @@ fn told(index: usize, step: &IncidentStep) -> Told {
     }
 }
 
-fn facts(detail: &IncidentDetail, report: String) -> AnyView {
+fn facts(detail: &IncidentDetail) -> AnyView {
     let row = &detail.row;
     let facts = [
         Some(fact_key("Id", row.id.to_string())),
@@ -164,7 +163,6 @@ fn facts(detail: &IncidentDetail, report: String) -> AnyView {
         fact_at("Closed", row.closed_at),
         row.closed_by.clone().map(|by| fact("Closed by", by)),
         detail.reason.clone().map(|reason| fact_text("Why it was closed", reason)),
-        Some(fact("Report", view! { <a href=report download="">"Markdown"</a> })),
     ];
     view! {
         <div class="detail-facts" role="region" aria-label="Facts" tabindex="0">

@@ -38,11 +38,14 @@ const SPEC: ListSpec = ListSpec {
 };
 
 /// Why the engine opens incidents, by word and sentence.
-const CAUSES: [(&str, &str); 4] = [
+const CAUSES: [(&str, &str); 7] = [
     ("double_effect_suspected", "It may have happened twice"),
     ("confirmation_contradicted", "A confirmation is contradicted"),
     ("answer_differs", "The provider did something else"),
-    ("happened_after_all", "It happened after all"),
+    ("done_after_not_done", "It happened after all"),
+    ("done_on_record", "Evidence of it was on record"),
+    ("outcome_contradicted", "The recorded outcome is contradicted"),
+    ("undo_impossible", "It cannot be undone"),
 ];
 
 /// A cause in words.
@@ -71,7 +74,12 @@ fn fields() -> Vec<FilterField> {
             "any state",
             states.map(|state| (state.as_str().to_owned(), state.as_str().to_owned())),
         ),
-        FilterField::text("cause", "Cause", "double_effect_suspected"),
+        FilterField::choice(
+            "cause",
+            "Cause",
+            "any cause",
+            CAUSES.map(|(word, words)| (word.to_owned(), words.to_owned())),
+        ),
         FilterField::text("q", "Search", "key, invoice, reference, id"),
         FilterField::day("from", "Opened from"),
         FilterField::day("to", "Opened before"),

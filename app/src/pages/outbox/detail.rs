@@ -84,7 +84,7 @@ fn shown(detail: EventDetail) -> AnyView {
     let payload = detail.payload;
     view! {
         <article class="detail">
-            <RecordHead subject mark kind key sub version actions/>
+            <RecordHead subject=&subject mark kind key sub version actions/>
             <VerdictBand verdict/>
             <div class="detail-columns">
                 <div class="detail-story">

@@ -102,7 +102,7 @@ fn shown(detail: &WorkflowDetail, all: bool) -> AnyView {
     let count = detail.steps.len();
     view! {
         <article class="detail">
-            <RecordHead subject mark=row.status kind key sub version=row.version actions/>
+            <RecordHead subject=&subject mark=row.status kind key sub version=row.version actions/>
             <VerdictBand verdict=standing(detail)/>
             <div class="detail-columns">
                 <div class="detail-story">
