@@ -12,7 +12,7 @@ use leptos_router::{
 use crate::{
     components::layout::Layout,
     pages::{
-        approvals,
+        admin, approvals,
         audit::AuditPage,
         compensations::{UndoFormPage, UndoPage},
         conflicts, inbox, incidents,
@@ -61,6 +61,11 @@ pub fn App() -> impl IntoView {
                     <Route path=path!("/incidents/:id") view=incidents::DetailPage ssr=SsrMode::Async/>
                     <Route path=path!("/incidents/:id/:verb") view=incidents::FormPage ssr=SsrMode::Async/>
                     <Route path=path!("/audit") view=AuditPage ssr=SsrMode::Async/>
+                    <Route path=path!("/admin/kinds") view=admin::KindsPage ssr=SsrMode::Async/>
+                    <Route path=path!("/admin/kinds/:name") view=admin::KindPage ssr=SsrMode::Async/>
+                    <Route path=path!("/admin/staff") view=admin::StaffPage ssr=SsrMode::Async/>
+                    <Route path=path!("/admin/staff/:id") view=admin::MemberPage ssr=SsrMode::Async/>
+                    <Route path=path!("/admin/staff/:id/:verb") view=admin::GrantPage ssr=SsrMode::Async/>
                     <Route path=path!("/leases") view=LeasesPage ssr=SsrMode::Async/>
                     <Route path=path!("/receipts/:id") view=ReceiptPage ssr=SsrMode::Async/>
                     <Route path=path!("/me") view=MePage ssr=SsrMode::Async/>

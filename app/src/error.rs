@@ -174,6 +174,8 @@ fields! {
     Evidence = "evidence", "Evidence", "A text or a link that others can check.";
     /// Acting against a fresh lease.
     Force = "force", "Release although it beats", "This needs a second person.";
+    /// The role that a person is given.
+    Role = "role", "New role", "Choose one that the person does not have yet.";
     /// A note's text.
     Text = "text", "Note", "Write at least a word, at most 4,000 characters.";
     /// Who looks at it.

@@ -29,8 +29,8 @@ pub fn posted_to(verb: Verb) -> String {
 /// Where the forms of all other records are posted to.
 pub const RECORDS: &str = "/act/records/decide";
 
-/// Decides about a record that is no operation: an event, a message, a workflow, an undo, an incident
-/// or a request. Which and what are fields of the form.
+/// Decides about a record that is no operation: an event, a message, a workflow, an undo, an incident,
+/// a request or a person's role. Which and what are fields of the form.
 ///
 /// # Errors
 /// What stops it before the engine is reached; a refusal leads back to the form.
@@ -42,9 +42,10 @@ pub async fn decide_record(
     #[server(default)] version: String,
     #[server(default)] amount_minor: String,
     #[server(default)] currency: String,
+    #[server(default)] role: String,
     #[server(default)] reason: String,
 ) -> Result<(), ConsoleError> {
-    let posted = Posted { version, amount_minor, currency, reason, ..Posted::default() };
+    let posted = Posted { version, amount_minor, currency, role, reason, ..Posted::default() };
     let named = target_type.parse::<TargetType>().ok().zip(verb.parse::<Verb>().ok());
     let Some((target_type, verb)) =
         named.filter(|(target_type, verb)| Verb::on(*target_type).contains(verb))
@@ -83,6 +84,7 @@ pub async fn confirm(
         currency,
         reason,
         evidence: written(&evidence_kept, &evidence),
+        role: String::new(),
         force: String::new(),
         overrides: r#override,
     };

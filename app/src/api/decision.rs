@@ -26,6 +26,7 @@ pub(super) struct Posted {
     pub(super) external_reference: String,
     pub(super) amount_minor: String,
     pub(super) currency: String,
+    pub(super) role: String,
     pub(super) reason: String,
     pub(super) evidence: String,
     pub(super) force: String,
@@ -54,6 +55,8 @@ impl Posted {
             // A currency alone says nothing: the form offers it beside the amount.
             currency: currency.filter(|_| amount_minor.is_some()),
             amount_minor,
+            // As with the outcome: no known role is no choice.
+            role: self.role.trim().parse().ok(),
             evidence: some(&self.evidence),
             force: yes(&self.force),
             overrides: yes(&self.overrides),

@@ -6,6 +6,7 @@
 //! 12). All of them are POST: no GET may have an effect (T04).
 
 pub mod actions;
+pub mod admin;
 pub(crate) mod context;
 mod decision;
 mod desk;

@@ -29,6 +29,8 @@ const LINKS: &[(&str, &str, IconName)] = &[
     ("/approvals", "Approvals", IconName::People),
     ("/incidents", "Incidents", IconName::Warning),
     ("/audit", "Audit", IconName::Ledger),
+    ("/admin/kinds", "Kinds", IconName::Sliders),
+    ("/admin/staff", "Staff", IconName::Shield),
 ];
 
 fn link((href, word, icon): (&'static str, &'static str, IconName)) -> impl IntoView {

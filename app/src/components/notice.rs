@@ -1,6 +1,6 @@
 //! A remark in the place where something is the matter: what happened, what did not, what is safe.
 
-use domain::problem::Code;
+use domain::{access::Permission, problem::Code};
 use leptos::prelude::*;
 
 use super::icon::{Icon, IconName};
@@ -82,7 +82,7 @@ pub fn FailedPart(
     } else if code.status() >= 500 {
         view! { <a href=again>"Try again"</a> }.into_any()
     } else {
-        ().into_any()
+        error.0.missing.map_or_else(|| ().into_any(), right)
     };
     view! {
         <Notice tone=Tone::Bad title=error.title() code=code>
@@ -91,4 +91,13 @@ pub fn FailedPart(
         </Notice>
     }
     .into_any()
+}
+
+/// Which right is missing, and who holds it.
+#[must_use]
+pub fn right(missing: Permission) -> AnyView {
+    let holders: Vec<_> = missing.holders().iter().map(ToString::to_string).collect();
+    let words =
+        format!("It takes the right to {}. Held by: {}.", missing.label(), holders.join(", "));
+    view! { <p>{words}</p> }.into_any()
 }

@@ -14,7 +14,7 @@ use leptos::prelude::*;
 use super::{
     form_field::LineField,
     icon::{Icon, IconName},
-    notice::{Notice, Tone},
+    notice::{Notice, Tone, right},
     receipt_view::decided,
     timestamp::Timestamp,
 };
@@ -154,13 +154,6 @@ fn summary(refusal: &RefusalView, decision: &Decision, other: Option<&Receipt>) 
         </div>
     }
     .into_any()
-}
-
-fn right(missing: domain::access::Permission) -> AnyView {
-    let holders: Vec<_> = missing.holders().iter().map(ToString::to_string).collect();
-    let words =
-        format!("It takes the right to {}. Held by: {}.", missing.label(), holders.join(", "));
-    view! { <p>{words}</p> }.into_any()
 }
 
 /// Why the action would be refused now, before anybody tries.

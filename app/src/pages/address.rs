@@ -23,6 +23,11 @@ pub(super) fn record_id<T: FromStr>() -> Option<T> {
     part("id")?.parse().ok()
 }
 
+/// The name of a kind in the path.
+pub(super) fn name() -> Option<String> {
+    part("name")
+}
+
 /// The action in the path; `None` for what is none.
 pub(super) fn verb() -> Option<Verb> {
     part("verb")?.parse().ok()

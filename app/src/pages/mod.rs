@@ -1,6 +1,7 @@
 //! One file per page, named like its path.
 
 mod address;
+pub mod admin;
 pub mod approvals;
 pub mod audit;
 pub mod compensations;

@@ -1,0 +1,96 @@
+//! A kind's policy in the words of whoever has to live with it, not of its columns.
+//!
+//! Guards against a rule that reads safer than it is: what is absent is said as what follows from it.
+
+use engine::store::kind::KindPolicy;
+
+use crate::text;
+
+/// The page of a kind; its name is escaped as a part of a path.
+#[must_use]
+pub fn place(name: &str) -> String {
+    let name: String = form_urlencoded::byte_serialize(name.as_bytes()).collect();
+    format!("/admin/kinds/{}", name.replace('+', "%20"))
+}
+
+/// What a repeat of its effect would mean, in a sentence.
+#[must_use]
+pub fn stake(policy: &KindPolicy) -> String {
+    let what = if policy.money {
+        "It moves money"
+    } else if policy.publication {
+        "It makes something public"
+    } else {
+        "It has an effect outside"
+    };
+    let repeat = if policy.irreversible { "a repeat would harm" } else { "a repeat does no harm" };
+    format!("{what}; {repeat}.")
+}
+
+/// What follows, a sentence each.
+#[must_use]
+pub fn grounds(policy: &KindPolicy) -> Vec<String> {
+    let provider = match &policy.provider {
+        None => "No provider is asked: what is unknown stays with a person.".to_owned(),
+        Some(name) if !policy.lookup => {
+            format!("{name} cannot be asked afterwards: what is unknown stays with a person.")
+        }
+        Some(name) if policy.absent_is_proof => {
+            format!(
+                "{name} can be asked; its \u{201c}not found\u{201d} is proof that it did not happen."
+            )
+        }
+        Some(name) => format!("{name} can be asked; its \u{201c}not found\u{201d} proves nothing."),
+    };
+    let second = match policy.approval_threshold_minor {
+        None => "One person alone may confirm any amount.".to_owned(),
+        Some(0) => "Every confirmation takes a second person.".to_owned(),
+        Some(minor) => format!(
+            "From {minor} of the currency\u{2019}s smallest unit on, and where the amount is unknown, a \
+             confirmation takes a second person."
+        ),
+    };
+    let undo = policy.undo_kind.as_ref().map_or_else(
+        || "Nothing can undo it.".to_owned(),
+        |kind| format!("It is undone by {kind}, an operation of its own."),
+    );
+    let harmless =
+        policy.harmless_reason.clone().map(|why| format!("Why a repeat is harmless: {why}"));
+    [Some(provider), Some(second), Some(undo), harmless].into_iter().flatten().collect()
+}
+
+/// The numbers, each under its name.
+#[must_use]
+pub fn figures(policy: &KindPolicy) -> Vec<(&'static str, String)> {
+    let kept = |ms: Option<i64>| ms.map_or_else(|| "for ever".to_owned(), text::span);
+    let listed = |pointers: &[String]| match pointers {
+        [] => "none".to_owned(),
+        pointers => pointers.join(", "),
+    };
+    let keys = match (policy.honours_keys, policy.key_ttl_ms) {
+        (false, _) => "no".to_owned(),
+        (true, None) => "yes".to_owned(),
+        (true, Some(ms)) => format!("yes, for {}", text::span(ms)),
+    };
+    vec![
+        ("A call may take", text::span(policy.call_deadline_ms)),
+        ("A lease lasts without a beat", text::span(policy.lease_ms)),
+        ("An effect may show as late as", text::span(policy.settle_window_ms)),
+        ("Calls before it is given up", policy.max_attempts.to_string()),
+        ("Claims without a start", policy.max_claims.to_string()),
+        ("Questions before a person decides", policy.max_reconcile_tries.to_string()),
+        ("First pause between them", text::span(policy.backoff_ms)),
+        ("Repeated key gives the first answer", keys),
+        ("A request for a second person stands", text::span(policy.approval_ttl_ms)),
+        ("Kept whole after its end", kept(policy.retention_ms)),
+        ("The tombstone is kept", kept(policy.purge_after_ms)),
+        ("Shown masked", listed(&policy.masked_pointers)),
+        ("Found by", listed(&policy.search_pointers)),
+        ("Amount is read at", policy.amount_pointer.clone().unwrap_or_else(|| "nowhere".into())),
+        (
+            "Currency is read at",
+            policy.currency_pointer.clone().unwrap_or_else(|| "nowhere".into()),
+        ),
+        ("Provider\u{2019}s page", policy.reference_url.clone().unwrap_or_else(|| "none".into())),
+    ]
+}
