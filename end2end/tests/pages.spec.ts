@@ -94,6 +94,44 @@ test('a payload conflict, field by field', async ({ page }) => {
   await look(page, 'operation-conflict')
 })
 
+// One record of each kind in the state that a person looks at, its list, and the form of its decision.
+for (const [list, state, form] of [
+  ['workflows', 'status=compensation_stuck', null],
+  ['workflows', 'status=blocked', 'compensate'],
+  ['outbox', 'status=dead', 'skip'],
+  ['inbox', 'status=quarantined', 'run'],
+  ['conflicts', '', null],
+  ['approvals', '', 'approve'],
+  ['incidents', 'status=open', 'close'],
+] as const) {
+  const name = `${list}${state ? `-${state.split('=')[1]}` : ''}`
+  test(`${name}: the list, one of them, and what can be decided`, async ({ page }) => {
+    test.setTimeout(180_000)
+    await signIn(page, 'approver@acme.test', `/${list}?${state}`)
+    await alive(page)
+    await look(page, `${name}-list`)
+    await page.locator(`main a.row-link[href^="/${list}/"]`).first().click()
+    await expect(page).toHaveURL(new RegExp(`/${list}/[0-9a-f-]{36}`))
+    await alive(page)
+    await look(page, name)
+    if (!form) return
+    await page.goto(`${new URL(page.url()).pathname}/${form}`)
+    await expect(page.locator('main form input[name=reason]')).toBeVisible()
+    await alive(page)
+    await look(page, `${name}-${form}`)
+  })
+}
+
+test('leases, and the audit log of an auditor', async ({ page }) => {
+  test.setTimeout(120_000)
+  await signIn(page, 'auditor@acme.test', '/leases')
+  await alive(page)
+  await look(page, 'leases')
+  await page.goto('/audit')
+  await alive(page)
+  await look(page, 'audit')
+})
+
 test('who I am', async ({ page }) => {
   await signIn(page, 'auditor@acme.test', '/me')
   await alive(page)

@@ -17,7 +17,11 @@ use super::{
     notice::{FailedPart, Notice, Tone},
     pager::{Pager, Ways},
 };
-use crate::{api::reading::Reading, error::ConsoleError, location::Asked};
+use crate::{
+    api::reading::Reading,
+    error::ConsoleError,
+    location::{self, Asked},
+};
 
 /// The words of a list.
 #[derive(Debug, Clone, Copy)]
@@ -30,6 +34,8 @@ pub struct ListSpec {
     pub columns: &'static [Column],
     /// What the pages before and after are called.
     pub ways: Ways,
+    /// Views of the list: what each is called, and the part of the address that chooses it.
+    pub views: &'static [(&'static str, Option<&'static str>)],
 }
 
 /// The heading of a list's page.
@@ -42,8 +48,30 @@ fn list_heading(spec: &ListSpec) -> AnyView {
     .into_any()
 }
 
+/// The views of a list, as links.
+fn list_views(spec: &ListSpec, asked: &Asked) -> Option<AnyView> {
+    if spec.views.is_empty() {
+        return None;
+    }
+    let chosen = |part: &&str| asked.value(part) == Some("true");
+    let current = spec.views.iter().find_map(|(_, part)| part.filter(chosen));
+    let tabs = spec
+        .views
+        .iter()
+        .map(|(word, part)| {
+            let href = location::href(asked.path(), part.map(|part| (part, "true")));
+            let current = (*part == current).then_some("page");
+            view! { <li><a class="tab" href=href aria-current=current>{*word}</a></li> }
+        })
+        .collect_view();
+    Some(view! { <nav class="tabs" aria-label="Views"><ul>{tabs}</ul></nav> }.into_any())
+}
+
 /// The filters of a list and what is in force.
 fn list_filters(asked: &Asked, fields: &[FilterField]) -> AnyView {
+    if fields.is_empty() {
+        return ().into_any();
+    }
     view! {
         <FilterForm asked fields/>
         <FilterChips asked fields/>
@@ -104,10 +132,11 @@ where
         let asked = asked.clone();
         Reading::new(move || load(asked.clone()))
     };
-    let filtered = asked.clone();
+    let (filtered, views) = (asked.clone(), list_views(spec, &asked));
     view! {
         <Title text=format!("{} · Onceover", spec.title)/>
         {list_heading(spec)}
+        {views}
         {Suspend::new(async move { list_filters(&filtered, &fields.await) })}
         {Suspend::new(async move { list_rows(spec, &asked, page.await, row, empty) })}
     }

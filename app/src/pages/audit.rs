@@ -1,10 +1,7 @@
 //! `/audit`: every action and refusal of a person, for auditors and administrators.
 
 use chrono::{DateTime, Utc};
-use domain::{
-    action::{TargetType, Verb},
-    view::AuditRow,
-};
+use domain::{action::TargetType, view::AuditRow};
 use leptos::prelude::*;
 
 use crate::{
@@ -23,11 +20,11 @@ use crate::{
 };
 
 const COLUMNS: &[Column] = &[
-    ("Number", "col-attempt num"),
+    ("Number", "col-count num"),
     ("When", "col-instant"),
     ("Who", "col-who"),
     ("What", "col-verb"),
-    ("On", "col-reference"),
+    ("On", "col-topic"),
     ("Why, and what changed", "col-words"),
     ("Receipt", "col-taken"),
 ];
@@ -37,6 +34,7 @@ const SPEC: ListSpec = ListSpec {
     caption: "What people did and what was refused, newest first",
     columns: COLUMNS,
     ways: Ways::BY_AGE,
+    views: &[],
 };
 
 /// The audit log.
@@ -49,14 +47,7 @@ pub fn AuditPage() -> impl IntoView {
 fn fields() -> Vec<FilterField> {
     vec![
         FilterField::text("actor", "Who", "ann@acme.test"),
-        FilterField::choice(
-            "verb",
-            "What",
-            "anything",
-            Verb::ALL
-                .iter()
-                .map(|verb| (verb.as_str().to_owned(), verb.as_str().replace('_', " "))),
-        ),
+        FilterField::text("verb", "What", "confirm"),
         FilterField::text("target", "Record", "its id, whole"),
         FilterField::day("from", "From"),
         FilterField::day("to", "Before"),
@@ -95,11 +86,11 @@ fn row(row: AuditRow, _: DateTime<Utc>) -> AnyView {
     let receipt = row.receipt.map(|id| view! { <a href=format!("/receipts/{id}")>"Receipt"</a> });
     view! {
         <tr class="row row--tall" role="row" id=format!("a{}", row.id)>
-            <td role="cell" class="col-attempt num cell-sub">{row.id}</td>
+            <td role="cell" class="col-count num cell-sub">{row.id}</td>
             <td role="cell" class="col-instant cell-sub"><Timestamp at=row.at/></td>
             <td role="cell" class="col-who">{row.actor} " " <span class="cell-sub">{row.actor_kind}</span></td>
             <td role="cell" class="col-verb">{row.verb.replace('_', " ")} " " {refused}</td>
-            <td role="cell" class="col-reference cell-sub">{kind} " " {on}</td>
+            <td role="cell" class="col-topic cell-sub">{kind} " " {on}</td>
             <td role="cell" class="col-words">{reason} {changed}</td>
             <td role="cell" class="col-taken">{receipt}</td>
         </tr>

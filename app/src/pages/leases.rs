@@ -25,11 +25,11 @@ const COLUMNS: &[Column] = &[
     ("State", "col-status"),
     ("Operation", "col-operation"),
     ("Key", "col-key"),
-    ("Holder", "col-reference"),
+    ("Holder", "col-name"),
     ("Last beat", "col-updated num"),
     ("Lease", "col-lease"),
-    ("Fence", "col-attempt num"),
-    ("Taken over", "col-attempt num"),
+    ("Fence", "col-count num"),
+    ("Taken over", "col-count num"),
     ("Amount", "col-amount num"),
 ];
 
@@ -38,6 +38,7 @@ const SPEC: ListSpec = ListSpec {
     caption: "Leases, those that ended first",
     columns: COLUMNS,
     ways: Ways("Ended earlier", "Ends later"),
+    views: &[],
 };
 
 /// The list of leases.
@@ -95,11 +96,11 @@ fn row(row: LeaseRow, as_of: DateTime<Utc>) -> AnyView {
                     <Key text=row.key/>
                 </a>
             </td>
-            <td role="cell" class="col-reference cell-sub">{row.lease.owner}</td>
+            <td role="cell" class="col-name cell-sub">{row.lease.owner}</td>
             <td role="cell" class="col-updated num cell-sub">{beat}</td>
             <td role="cell" class="col-lease">{lease}</td>
-            <td role="cell" class="col-attempt num cell-sub">{row.lease.fence}</td>
-            <td role="cell" class="col-attempt num cell-sub">{format!("{}\u{d7}", row.takeovers)}</td>
+            <td role="cell" class="col-count num cell-sub">{row.lease.fence}</td>
+            <td role="cell" class="col-count num cell-sub">{format!("{}\u{d7}", row.takeovers)}</td>
             <td role="cell" class="col-amount num"><Amount amount=row.amount/></td>
         </tr>
     }

@@ -18,16 +18,15 @@ use crate::{
         state_badge::PersonDot,
         timestamp::Ago,
     },
-    location::href,
     pages::address::asked,
     text,
 };
 
 const COLUMNS: &[Column] = &[
     ("State", "col-status"),
-    ("Decision", "col-operation"),
+    ("Decision", "col-topic"),
     ("Record", "col-key"),
-    ("Asked by", "col-reference"),
+    ("Asked by", "col-name"),
     ("Amount", "col-amount num"),
     ("Asked", "col-updated num"),
     ("Expires", "col-updated num"),
@@ -38,40 +37,21 @@ const SPEC: ListSpec = ListSpec {
     caption: "Requests for a second person, newest first",
     columns: COLUMNS,
     ways: Ways::BY_AGE,
+    views: &[
+        ("All that wait", None),
+        ("Asked by others", Some("others")),
+        ("Asked by me", Some("mine")),
+        ("Decided", Some("decided")),
+    ],
 };
-
-/// The views, by the part of the address that chooses each.
-const VIEWS: [(&str, Option<&str>); 4] = [
-    ("All that wait", None),
-    ("Asked by others", Some("others")),
-    ("Asked by me", Some("mine")),
-    ("Decided", Some("decided")),
-];
 
 /// The list of requests.
 #[component]
 pub fn ListPage() -> impl IntoView {
-    let asked = asked("/approvals");
-    let chosen = VIEWS
-        .into_iter()
-        .find(|(_, part)| part.is_some_and(|part| asked.value(part) == Some("true")))
-        .and_then(|(_, part)| part);
-    let tabs = VIEWS
-        .into_iter()
-        .map(|(word, part)| {
-            let href = href("/approvals", part.map(|part| (part, "true")));
-            let current = (part == chosen).then_some("page");
-            view! { <li><a class="tab" href=href aria-current=current>{word}</a></li> }
-        })
-        .collect_view();
     let load = |asked| async move { approvals(&asked).await };
-    // The tabs choose; here they are carried along.
+    // The views choose.
     let fields = async { Vec::<FilterField>::new() };
-    view! {
-        {list_page(&SPEC, asked, fields, load, row, empty)}
-        <nav class="tabs" aria-label="Views"><ul>{tabs}</ul></nav>
-    }
-    .into_any()
+    list_page(&SPEC, asked("/approvals"), fields, load, row, empty)
 }
 
 /// What is asked for, in words.
@@ -97,13 +77,13 @@ fn row(row: ApprovalView, as_of: DateTime<Utc>) -> AnyView {
                 {(mark.person && !row.mine).then(|| view! { <PersonDot/> })}
                 <MarkBadge mark/>
             </td>
-            <td role="cell" class="col-operation">{what(&row)}</td>
+            <td role="cell" class="col-topic">{what(&row)}</td>
             <td role="cell" class="col-key">
                 <a class="row-link" href=format!("/approvals/{}", row.id)>
                     <Key text=row.target_key/>
                 </a>
             </td>
-            <td role="cell" class="col-reference cell-sub">{who}</td>
+            <td role="cell" class="col-name cell-sub">{who}</td>
             <td role="cell" class="col-amount num"><Amount amount=row.amount/></td>
             <td role="cell" class="col-updated num cell-sub"><Ago at=row.requested_at as_of/></td>
             <td role="cell" class="col-updated num cell-sub">{expires}</td>

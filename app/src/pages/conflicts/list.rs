@@ -24,8 +24,8 @@ const COLUMNS: &[Column] = &[
     ("First one", "col-status"),
     ("Operation", "col-operation"),
     ("Key", "col-key"),
-    ("Sent again by", "col-reference"),
-    ("Times", "col-attempt num"),
+    ("Sent again by", "col-name"),
+    ("Times", "col-count num"),
     ("Amount of the first", "col-amount num"),
     ("Of the other", "col-amount num"),
     ("Last", "col-updated num"),
@@ -36,6 +36,7 @@ const SPEC: ListSpec = ListSpec {
     caption: "Refused payloads under keys that were taken, newest first",
     columns: COLUMNS,
     ways: Ways::BY_AGE,
+    views: &[],
 };
 
 /// The list of conflicts.
@@ -74,8 +75,8 @@ fn row(row: ConflictRow, as_of: DateTime<Utc>) -> AnyView {
                     <Key text=key/>
                 </a>
             </td>
-            <td role="cell" class="col-reference cell-sub">{row.callers.join(", ")}</td>
-            <td role="cell" class="col-attempt num cell-sub">{row.count}</td>
+            <td role="cell" class="col-name cell-sub">{row.callers.join(", ")}</td>
+            <td role="cell" class="col-count num cell-sub">{row.count}</td>
             <td role="cell" class="col-amount num"><Amount amount=row.amount/></td>
             <td role="cell" class="col-amount num"><Amount amount=row.other_amount/></td>
             <td role="cell" class="col-updated num cell-sub"><Ago at=row.last_at as_of/></td>

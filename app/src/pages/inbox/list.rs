@@ -23,11 +23,11 @@ use crate::{
 
 const COLUMNS: &[Column] = &[
     ("State", "col-status"),
-    ("Consumer", "col-operation"),
+    ("Consumer", "col-name"),
     ("Message", "col-key"),
-    ("Source", "col-reference"),
-    ("Came", "col-attempt num"),
-    ("Failed", "col-attempt num"),
+    ("Source", "col-name"),
+    ("Came", "col-count num"),
+    ("Failed", "col-count num"),
     ("Received", "col-updated num"),
     ("Flags", "col-flags"),
 ];
@@ -37,6 +37,7 @@ const SPEC: ListSpec = ListSpec {
     caption: "Messages, newest first",
     columns: COLUMNS,
     ways: Ways::BY_AGE,
+    views: &[],
 };
 
 /// The list of messages.
@@ -73,15 +74,15 @@ fn row(row: MessageRow, as_of: DateTime<Utc>) -> AnyView {
                 {row.status.needs_person().then(|| view! { <PersonDot/> })}
                 <MarkBadge mark=row.status/>
             </td>
-            <td role="cell" class="col-operation cell-sub">{row.consumer}</td>
+            <td role="cell" class="col-name cell-sub">{row.consumer}</td>
             <td role="cell" class="col-key">
                 <a class="row-link" href=format!("/inbox/{}", row.id)>
                     <Key text=row.message_id/>
                 </a>
             </td>
-            <td role="cell" class="col-reference cell-sub"><Key text=row.source/></td>
-            <td role="cell" class="col-attempt num cell-sub">{format!("{}\u{d7}", row.deliveries)}</td>
-            <td role="cell" class="col-attempt num cell-sub">{row.failures}</td>
+            <td role="cell" class="col-name cell-sub"><Key text=row.source/></td>
+            <td role="cell" class="col-count num cell-sub">{format!("{}\u{d7}", row.deliveries)}</td>
+            <td role="cell" class="col-count num cell-sub">{row.failures}</td>
             <td role="cell" class="col-updated num cell-sub"><Ago at=row.received_at as_of/></td>
             <td role="cell" class="col-flags"><span class="flags">{conflict}</span></td>
         </tr>

@@ -22,9 +22,9 @@ use crate::{
 
 const COLUMNS: &[Column] = &[
     ("State", "col-status"),
-    ("Cause", "col-operation"),
+    ("Cause", "col-topic"),
     ("What is the matter", "col-words"),
-    ("About", "col-reference"),
+    ("About", "col-name"),
     ("Amount", "col-amount num"),
     ("Opened", "col-updated num"),
     ("Closed by", "col-taken"),
@@ -35,6 +35,7 @@ const SPEC: ListSpec = ListSpec {
     caption: "Incidents, newest first",
     columns: COLUMNS,
     ways: Ways::BY_AGE,
+    views: &[],
 };
 
 /// Why the engine opens incidents, by word and sentence.
@@ -94,11 +95,11 @@ fn row(row: IncidentRow, as_of: DateTime<Utc>) -> AnyView {
                 {(row.status == IncidentState::Open).then(|| view! { <PersonDot/> })}
                 <MarkBadge mark=row.status/>
             </td>
-            <td role="cell" class="col-operation cell-sub">{cause(&row.cause)}</td>
+            <td role="cell" class="col-topic cell-sub">{cause(&row.cause)}</td>
             <td role="cell" class="col-words">
                 <a class="row-link" href=format!("/incidents/{}", row.id)>{row.summary}</a>
             </td>
-            <td role="cell" class="col-reference cell-sub">{about}</td>
+            <td role="cell" class="col-name cell-sub">{about}</td>
             <td role="cell" class="col-amount num"><Amount amount=amount.flatten()/></td>
             <td role="cell" class="col-updated num cell-sub"><Ago at=row.opened_at as_of/></td>
             <td role="cell" class="col-taken cell-sub">{row.closed_by}</td>

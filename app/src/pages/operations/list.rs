@@ -23,6 +23,7 @@ const SPEC: ListSpec = ListSpec {
     caption: "Operations, newest first",
     columns: LIST_COLUMNS,
     ways: Ways::BY_AGE,
+    views: &[],
 };
 
 /// The list of operations.

@@ -22,12 +22,12 @@ use crate::{
 
 const COLUMNS: &[Column] = &[
     ("State", "col-status"),
-    ("Topic", "col-operation"),
+    ("Topic", "col-topic"),
     ("Aggregate", "col-key"),
-    ("Place", "col-attempt num"),
-    ("Destination", "col-reference"),
-    ("Refused", "col-attempt num"),
-    ("Order", "col-lease"),
+    ("Place", "col-count num"),
+    ("Destination", "col-name"),
+    ("Refused", "col-count num"),
+    ("Order", "col-name"),
     ("Written", "col-updated num"),
 ];
 
@@ -36,6 +36,7 @@ const SPEC: ListSpec = ListSpec {
     caption: "Events, newest first",
     columns: COLUMNS,
     ways: Ways::BY_AGE,
+    views: &[],
 };
 
 /// The list of events.
@@ -75,16 +76,16 @@ fn row(row: EventRow, as_of: DateTime<Utc>) -> AnyView {
                 {(row.status == EventStatus::Dead).then(|| view! { <PersonDot/> })}
                 <MarkBadge mark=row.status/>
             </td>
-            <td role="cell" class="col-operation cell-sub">{row.topic}</td>
+            <td role="cell" class="col-topic cell-sub">{row.topic}</td>
             <td role="cell" class="col-key">
                 <a class="row-link" href=format!("/outbox/{}", row.id)>
                     <Key text=row.aggregate/>
                 </a>
             </td>
-            <td role="cell" class="col-attempt num cell-sub">{row.seq}</td>
-            <td role="cell" class="col-reference cell-sub">{destination}</td>
-            <td role="cell" class="col-attempt num cell-sub">{row.attempts}</td>
-            <td role="cell" class="col-lease cell-sub">{order}</td>
+            <td role="cell" class="col-count num cell-sub">{row.seq}</td>
+            <td role="cell" class="col-name cell-sub">{destination}</td>
+            <td role="cell" class="col-count num cell-sub">{row.attempts}</td>
+            <td role="cell" class="col-name cell-sub">{order}</td>
             <td role="cell" class="col-updated num cell-sub"><Ago at=row.created_at as_of/></td>
         </tr>
     }

@@ -22,11 +22,11 @@ use crate::{
 
 const COLUMNS: &[Column] = &[
     ("State", "col-status"),
-    ("Workflow", "col-operation"),
+    ("Workflow", "col-topic"),
     ("Key", "col-key"),
-    ("Cause", "col-reference"),
-    ("Steps over", "col-attempt num"),
-    ("Definition", "col-attempt num"),
+    ("Cause", "col-name"),
+    ("Steps over", "col-count num"),
+    ("Definition", "col-count num"),
     ("Started", "col-updated num"),
     ("Updated", "col-updated num"),
 ];
@@ -36,6 +36,7 @@ const SPEC: ListSpec = ListSpec {
     caption: "Workflows, newest first",
     columns: COLUMNS,
     ways: Ways::BY_AGE,
+    views: &[],
 };
 
 /// The list of workflows.
@@ -67,19 +68,19 @@ fn row(row: WorkflowRow, as_of: DateTime<Utc>) -> AnyView {
                 {mark.person.then(|| view! { <PersonDot/> })}
                 <MarkBadge mark/>
             </td>
-            <td role="cell" class="col-operation cell-sub">{row.kind}</td>
+            <td role="cell" class="col-topic cell-sub">{row.kind}</td>
             <td role="cell" class="col-key">
                 <a class="row-link" href=format!("/workflows/{}", row.id)>
                     <Key text=row.key/>
                 </a>
             </td>
-            <td role="cell" class="col-reference cell-sub">
+            <td role="cell" class="col-name cell-sub">
                 {row.cause.map(|cause| cause.replace('_', " "))}
             </td>
-            <td role="cell" class="col-attempt num cell-sub">
+            <td role="cell" class="col-count num cell-sub">
                 {format!("{} of {}", row.steps_over, row.steps)}
             </td>
-            <td role="cell" class="col-attempt num cell-sub">{format!("v{}", row.definition_version)}</td>
+            <td role="cell" class="col-count num cell-sub">{format!("v{}", row.definition_version)}</td>
             <td role="cell" class="col-updated num cell-sub"><Ago at=row.created_at as_of/></td>
             <td role="cell" class="col-updated num cell-sub"><Ago at=row.updated_at as_of/></td>
         </tr>

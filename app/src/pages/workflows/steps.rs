@@ -4,7 +4,7 @@
 use chrono::{DateTime, Utc};
 use domain::{
     view::{StepView, WorkflowDetail},
-    workflow::StepState,
+    workflow::{StepState, WorkflowState},
 };
 use leptos::prelude::*;
 
@@ -20,7 +20,13 @@ const MAX_STEPS: usize = 300;
 #[must_use]
 pub fn waterfall(detail: &WorkflowDetail) -> AnyView {
     let from = detail.row.created_at;
-    let to = detail.row.completed_at.unwrap_or(detail.as_of);
+    // What does not go on by itself ends where it last moved, or the drawing would show its waiting.
+    let goes_on = matches!(
+        detail.row.status,
+        WorkflowState::Running | WorkflowState::Waiting | WorkflowState::Compensating
+    );
+    let stopped = detail.row.completed_at.unwrap_or(detail.row.updated_at);
+    let to = if goes_on { detail.as_of } else { stopped };
     let rows =
         detail.steps.iter().take(MAX_STEPS).map(|step| row(step, detail, from, to)).collect_view();
     let more = detail.steps.len().saturating_sub(MAX_STEPS);
