@@ -189,7 +189,7 @@ fn difference(request: &ApprovalView) -> AnyView {
         view! { <tr><th scope="row">"The provider said"</th><td>{said}</td><td>"is asked again before it is carried out"</td></tr> }
     });
     view! {
-        <div class="figures-scroll" tabindex="0" role="region" aria-label="Then and now">
+        <div class="figures-scroll" tabindex="0" role="region" aria-label="Table: then and now">
             <table class="figures">
                 <thead>
                     <tr>

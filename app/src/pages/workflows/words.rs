@@ -113,7 +113,7 @@ pub fn sentence(step: &WorkflowMove) -> String {
         "W6" if step.to == "running" => "A person let it go on.".to_owned(),
         "W6" => "A person had it undone.".to_owned(),
         "W7" => "Completed.".to_owned(),
-        "W8" => "A step failed or it was cancelled: what happened is undone.".to_owned(),
+        "W8" => "A step failed or it was cancelled: what can be undone is being undone.".to_owned(),
         "W9" => "Ended before anything had happened.".to_owned(),
         "W10" => "Each undo succeeded.".to_owned(),
         "W11" => "An undo failed or is unknown and needs a person.".to_owned(),
