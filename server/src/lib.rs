@@ -3,6 +3,7 @@
 //! It wires and decides nothing: pages and the JSON API are two doors to the same commands of the
 //! engine, and every rule about operations lives there.
 
+pub mod artifacts;
 pub mod auth;
 pub mod background;
 pub mod cli;

@@ -9,7 +9,7 @@ use axum::{
     Router,
     extract::{DefaultBodyLimit, FromRef},
     middleware::{from_fn, from_fn_with_state},
-    routing::post,
+    routing::{get, post},
 };
 use engine::Engine;
 use leptos::config::LeptosOptions;
@@ -18,6 +18,7 @@ use tower::ServiceBuilder;
 use tower_http::catch_panic::CatchPanicLayer;
 
 use crate::{
+    artifacts,
     auth::{password::Passwords, preferences, session, sign_in},
     context, files, health,
     security::{body, detach, headers, host, origin, origin::Site, request},
@@ -79,6 +80,7 @@ fn pages(state: &AppState) -> Router<AppState> {
         .route("/sign-in", post(sign_in::sign_in))
         .route("/sign-out", post(sign_in::sign_out))
         .route("/session/tenant", post(sign_in::switch_tenant))
+        .route("/workflows/{id}/artifact", get(artifacts::download))
         .route("/preferences/theme", post(preferences::set_theme))
         .fallback(leptos_axum::file_and_error_handler_with_context::<AppState, _>(provide, shell));
     innermost(pages).layer(guarded)

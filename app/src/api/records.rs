@@ -11,8 +11,8 @@ use domain::{
     listing::Page,
     view::{
         ApprovalView, AuditRow, CompensationPlan, ConflictDetail, ConflictRow, EventDetail,
-        EventRow, IncidentDetail, IncidentRow, LeaseRow, MessageDetail, MessageRow, UndoDetail,
-        WorkflowDetail, WorkflowRow,
+        EventRow, IncidentDetail, IncidentRow, LeaseRow, MessageDetail, MessageRow, OperationLinks,
+        UndoDetail, WorkflowDetail, WorkflowRow,
     },
 };
 use engine::{Engine, EngineError, StaffCaller};
@@ -132,6 +132,16 @@ pub async fn plan(id: OperationId) -> Result<CompensationPlan, ConsoleError> {
     let (engine, caller) = (engine()?, caller()?);
     let by = caller.clone();
     carry_out(&caller, async move { engine.compensation_plan(&by, id).await }).await
+}
+
+/// The workflow that made an operation, and what it undoes.
+///
+/// # Errors
+/// The engine's refusal; the page that asks keeps its own status.
+pub async fn links(id: OperationId) -> Result<OperationLinks, ConsoleError> {
+    let (engine, caller) = (engine()?, caller()?);
+    let by = caller.clone();
+    carry_out(&caller, async move { engine.operation_links(&by, id).await }).await
 }
 
 /// Whether the reader may do something; decides nothing, the commands do.

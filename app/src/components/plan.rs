@@ -9,7 +9,7 @@ use domain::{
 };
 use leptos::prelude::*;
 
-use super::{amount::Amount, mark::MarkBadge, state_badge::StateBadge};
+use super::{amount::Amount, mark::MarkBadge, slice::Slice, state_badge::StateBadge};
 
 /// The plan in sentences: what is undone, what is not, what nobody knows.
 #[must_use]
@@ -58,19 +58,27 @@ pub fn tally(plan: &CompensationPlan) -> Vec<String> {
 /// The plan as a list in the order in which things are undone.
 #[must_use]
 pub fn plan_list(plan: &CompensationPlan) -> AnyView {
+    plan_piece(plan, None)
+}
+
+/// A piece of a long plan; what is awaited stands before each.
+#[must_use]
+pub fn plan_piece(plan: &CompensationPlan, piece: Option<&Slice>) -> AnyView {
     if plan.awaited.is_empty() && plan.undone.is_empty() {
         return view! { <p class="prose">"Nothing has happened that would be undone."</p> }
             .into_any();
     }
     let awaited =
         plan.awaited.iter().map(|planned| row(planned, "waited for first")).collect_view();
-    let undone = plan.undone.iter().map(|planned| row(planned, "")).collect_view();
+    let shown = piece.map_or(plan.undone.as_slice(), |piece| piece.of(&plan.undone));
+    let undone = shown.iter().map(|planned| row(planned, "")).collect_view();
     let partial = plan.partial.then(|| {
         view! { <p class="field-help">"Some of it stays done: this is no plan by which all is undone."</p> }
     });
     view! {
         {partial}
         <ol class="plan">{awaited} {undone}</ol>
+        {piece.map(Slice::ways)}
     }
     .into_any()
 }

@@ -13,6 +13,7 @@ mod headers;
 mod limits;
 mod listener;
 mod mail;
+mod pages_flows;
 mod poolers;
 mod refusals;
 mod sign_in;

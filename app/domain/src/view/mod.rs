@@ -36,4 +36,7 @@ pub use record::{
     AuditView, ConflictView, CorrectionView, EvidenceView, FieldChange, IncidentView, NoteView,
     TimelineItem,
 };
-pub use workflow::{ArtifactView, StepView, WorkflowDetail, WorkflowMove, WorkflowRow};
+pub use workflow::{
+    ArtifactView, FlowRef, OperationLinks, StepCall, StepView, WorkflowDetail, WorkflowMove,
+    WorkflowRow,
+};

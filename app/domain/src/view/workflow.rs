@@ -3,9 +3,10 @@
 use chrono::{DateTime, Utc};
 use serde::{Deserialize, Serialize};
 
-use super::{CompensationPlan, operation::ActionOffer};
+use super::{ApprovalView, AuditView, CompensationPlan, RelatedOperation, operation::ActionOffer};
 use crate::{
-    ids::{OperationId, WorkflowId},
+    ids::{CompensationId, OperationId, WorkflowId},
+    operation::Status,
     workflow::{StepState, WorkflowState},
 };
 
@@ -59,6 +60,43 @@ pub struct StepView {
     pub completed_seq: Option<i64>,
     /// What it brought forth.
     pub artifacts: Vec<ArtifactView>,
+}
+
+/// The operation of a step, as far as its workflow's page shows it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct StepCall {
+    /// The step.
+    pub step_key: String,
+    /// Where its operation stands.
+    pub status: Status,
+    /// Calls begun.
+    pub attempt: i32,
+    /// Whether machines have given up finding out.
+    pub needs_manual: bool,
+}
+
+/// A workflow beside a record of one of its steps.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct FlowRef {
+    /// Its id.
+    pub id: WorkflowId,
+    /// The definition's name.
+    pub kind: String,
+    /// The client's key.
+    pub key: String,
+    /// Where it stands.
+    pub status: WorkflowState,
+    /// Which of its steps.
+    pub step_key: String,
+}
+
+/// What an operation belongs to.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct OperationLinks {
+    /// The workflow that made it, or whose undoing made it.
+    pub workflow: Option<FlowRef>,
+    /// The undo that it is a try of, and what is undone.
+    pub undoes: Option<(CompensationId, RelatedOperation)>,
 }
 
 /// Something that a step brought forth, without its bytes.
@@ -132,4 +170,10 @@ pub struct WorkflowDetail {
     pub timeline: Vec<WorkflowMove>,
     /// What can be done, each with whether the reader may.
     pub actions: Vec<ActionOffer>,
+    /// What the operations of its steps came to.
+    pub calls: Vec<StepCall>,
+    /// Requests about it that wait for a second person.
+    pub approvals: Vec<ApprovalView>,
+    /// What people did to it, newest first.
+    pub audit: Vec<AuditView>,
 }

@@ -1,6 +1,10 @@
 //! `/operations/{id}`: what is known about one operation, the verdict first.
 
-use domain::{ids::OperationId, view::CompensationPlan};
+use domain::{
+    action::Verb,
+    ids::OperationId,
+    view::{CompensationPlan, OperationLinks},
+};
 use leptos::prelude::*;
 use leptos_meta::Title;
 
@@ -12,13 +16,16 @@ use crate::{
         found::Found,
         operations::{OperationPage, operation},
         reading::Reading,
-        records::plan,
+        records::{links, plan},
         refused::RefusedForm,
     },
     components::{
         audit::Audit,
+        key::Key,
+        mark::MarkBadge,
         part::Part,
         plan::plan_list,
+        related::related,
         timeline::{Timeline, axis::Axis},
         verdict_band::VerdictBand,
     },
@@ -42,10 +49,16 @@ pub fn DetailPage() -> impl IntoView {
             None => None,
         }
     });
+    let belongs = Reading::new(move || async move {
+        match id {
+            Some(id) => links(id).await.unwrap_or_default(),
+            None => OperationLinks::default(),
+        }
+    });
     let content = Suspend::new(async move {
-        let plan = undoing.await;
+        let (plan, links) = (undoing.await, belongs.await);
         match page.await {
-            Ok(Found::Here(page)) => view! { <Shown page plan refused/> }.into_any(),
+            Ok(Found::Here(page)) => view! { <Shown page plan links refused/> }.into_any(),
             Ok(Found::Elsewhere(tenant)) => view! { <InAnotherTenant tenant/> }.into_any(),
             Err(error) => view! { <Failed error/> }.into_any(),
         }
@@ -67,9 +80,10 @@ async fn load(id: Option<OperationId>) -> Result<Found<OperationPage>, ConsoleEr
 fn Shown(
     page: OperationPage,
     plan: Option<CompensationPlan>,
+    links: OperationLinks,
     refused: Option<RefusedForm>,
 ) -> impl IntoView {
-    let OperationPage { detail, form_key, may_note } = page;
+    let OperationPage { mut detail, form_key, may_note } = page;
     let ended = detail.row.status.is_final();
     let now = (!ended).then_some(detail.as_of);
     let count = detail.timeline.len();
@@ -77,6 +91,11 @@ fn Shown(
     let asked_for = plan.filter(|plan| {
         plan.awaited.iter().chain(&plan.undone).any(|planned| planned.undo.is_some())
     });
+    if asked_for.is_some() {
+        // What is being undone, or was, is decided about on its undo.
+        detail.actions.retain(|offer| offer.verb != Verb::Compensate);
+    }
+    let belongs = belongs(&links);
     let undo = asked_for.map(|plan| {
         let list = plan_list(&plan);
         view! { <Part id="undo" title="Its undo">{list}</Part> }.into_any()
@@ -96,6 +115,7 @@ fn Shown(
                     <Part id="timeline" title="Timeline" count>
                         {story}
                     </Part>
+                    {belongs}
                     {undo}
                     <Incidents incidents=detail.incidents.clone()/>
                     <Conflicts
@@ -121,4 +141,31 @@ fn Shown(
         </article>
     }
     .into_any()
+}
+
+/// The workflow that made it, and what it undoes, where it is an undo.
+fn belongs(links: &OperationLinks) -> AnyView {
+    let workflow = links.workflow.clone().map(|flow| {
+        let words = format!("step {} of {}", flow.step_key, flow.kind);
+        view! {
+            <Part id="workflow" title="Its workflow">
+                <ul class="relations">
+                    <li class="related">
+                        <MarkBadge mark=flow.status/>
+                        <a href=format!("/workflows/{}", flow.id)><Key text=flow.key/></a>
+                        <span class="cell-sub">{words}</span>
+                    </li>
+                </ul>
+            </Part>
+        }
+    });
+    let undoes = links.undoes.clone().map(|(undo, forward)| {
+        let forward = related("undoes", "What it undoes", vec![forward]);
+        let page = format!("/compensations/{undo}");
+        view! {
+            {forward}
+            <p class="prose"><a href=page>"The undo that it is a try of"</a></p>
+        }
+    });
+    view! { {workflow} {undoes} }.into_any()
 }

@@ -13,17 +13,20 @@ use super::{
     words::{self, sentence, standing},
 };
 use crate::{
-    api::{records::workflow, refused::value},
+    api::records::workflow,
     components::{
+        audit::Audit,
         facts::{fact, fact_at, fact_key},
         icon::IconName,
         mark::Mark,
         moves::{Moves, Told},
         part::Part,
-        plan::plan_list,
+        plan::plan_piece,
         record_head::{Offered, RecordHead},
+        slice::Slice,
         timestamp::Timestamp,
         verdict_band::VerdictBand,
+        waits::waits,
     },
     pages::{
         address::query,
@@ -31,14 +34,16 @@ use crate::{
     },
 };
 
-/// Moves that the page shows unasked: the last ones.
-const MOVES: usize = 150;
+/// What one page shows of each part, so that it stays far below its bound however long a workflow is.
+const STEPS: usize = 50;
+const UNDOS: usize = 40;
+const MOVES: usize = 60;
 
 /// The page of a workflow.
 #[component]
 pub fn DetailPage() -> impl IntoView {
-    let all = value(&query(), "timeline").as_deref() == Some("all");
-    record_page("Workflow", workflow, move |detail| shown(&detail, all))
+    let query = query();
+    record_page("Workflow", workflow, move |detail| shown(&detail, &query))
 }
 
 /// The form of a decision about a workflow.
@@ -54,7 +59,8 @@ pub fn FormPage() -> impl IntoView {
         known: view! {
             <VerdictBand verdict=standing(detail)/>
             {(verb != Verb::Resume).then(|| view! { <h2 class="section-title">"What would be undone, in this order"</h2> })}
-            {(verb != Verb::Resume).then(|| plan_list(&detail.plan))}
+            {(verb != Verb::Resume).then(|| begins(detail))}
+            {waits(&detail.approvals)}
         }
         .into_any(),
         fields: None,
@@ -63,8 +69,17 @@ pub fn FormPage() -> impl IntoView {
     decision_page(TargetType::Workflow, workflow, about, words::decision)
 }
 
-fn shown(detail: &WorkflowDetail, all: bool) -> AnyView {
+/// The beginning of the plan, with the way to the rest of it on the workflow's page.
+fn begins(detail: &WorkflowDetail) -> AnyView {
+    let path = format!("/workflows/{}", detail.row.id);
+    let piece = Slice::asked((&path, ""), "plan", UNDOS, detail.plan.undone.len());
+    plan_piece(&detail.plan, Some(&piece))
+}
+
+fn shown(detail: &WorkflowDetail, query: &str) -> AnyView {
     let row = &detail.row;
+    let path = format!("/workflows/{}", row.id);
+    let piece = |name, size, total| Slice::asked((&path, query), name, size, total);
     let sub = view! {
         {format!("definition v{} \u{b7} version {} as of ", row.definition_version, row.version)}
         <Timestamp at=detail.as_of/>
@@ -80,12 +95,9 @@ fn shown(detail: &WorkflowDetail, all: bool) -> AnyView {
         })
         .collect();
     let moves = detail.timeline.len();
-    let hidden = if all { 0 } else { moves.saturating_sub(MOVES) };
-    let told: Vec<_> = detail.timeline.iter().skip(hidden).map(told).collect();
-    let earlier = (hidden > 0).then(|| {
-        let href = format!("/workflows/{}?timeline=all#timeline", row.id);
-        view! { <p><a href=href>{format!("Show {hidden} earlier moves")}</a></p> }
-    });
+    let moved = piece("timeline", MOVES, moves);
+    let told: Vec<_> = moved.of(&detail.timeline).iter().map(told).collect();
+    let others = moved.ways();
     let subject = Subject::new(TargetType::Workflow, row.id.to_string());
     let (kind, key) = (row.kind.clone(), row.key.clone());
     let undone = !detail.plan.awaited.is_empty() || !detail.plan.undone.is_empty();
@@ -96,13 +108,16 @@ fn shown(detail: &WorkflowDetail, all: bool) -> AnyView {
         | WorkflowState::ClosedPartial => "What is undone, and what is not",
         _ => "What would be undone, in this order",
     };
-    let plan = plan_list(&detail.plan);
+    let plan = plan_piece(&detail.plan, Some(&piece("plan", UNDOS, detail.plan.undone.len())));
     let plan = undone.then(|| view! { <Part id="plan" title>{plan}</Part> }.into_any());
-    let steps = waterfall(detail);
     let count = detail.steps.len();
+    let steps = waterfall(detail, &piece("steps", STEPS, count));
+    let waiting = waits(&detail.approvals);
+    let audit = detail.audit.clone();
     view! {
         <article class="detail">
             <RecordHead subject=&subject mark=row.status kind key sub version=row.version actions/>
+            {waiting}
             <VerdictBand verdict=standing(detail)/>
             <div class="detail-columns">
                 <div class="detail-story">
@@ -111,9 +126,10 @@ fn shown(detail: &WorkflowDetail, all: bool) -> AnyView {
                     </Part>
                     {plan}
                     <Part id="timeline" title="Timeline" count=moves>
-                        {earlier}
                         <Moves told/>
+                        {others}
                     </Part>
+                    <Audit audit/>
                 </div>
                 {facts(detail)}
             </div>

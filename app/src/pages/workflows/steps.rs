@@ -9,16 +9,19 @@ use domain::{
 use leptos::prelude::*;
 
 use crate::{
-    components::mark::{Mark, MarkBadge},
-    text,
+    components::{
+        mark::{Mark, MarkBadge},
+        slice::Slice,
+    },
+    location, text,
 };
 
-/// Steps that the page lists; more are a click away.
-const MAX_STEPS: usize = 300;
+/// Artifacts of one step that the page lists: a step may bring forth a hundred.
+const MAX_ARTIFACTS: usize = 4;
 
 /// The waterfall.
 #[must_use]
-pub fn waterfall(detail: &WorkflowDetail) -> AnyView {
+pub fn waterfall(detail: &WorkflowDetail, piece: &Slice) -> AnyView {
     let from = detail.row.created_at;
     // What does not go on by itself ends where it last moved, or the drawing would show its waiting.
     let goes_on = matches!(
@@ -27,18 +30,15 @@ pub fn waterfall(detail: &WorkflowDetail) -> AnyView {
     );
     let stopped = detail.row.completed_at.unwrap_or(detail.row.updated_at);
     let to = if goes_on { detail.as_of } else { stopped };
-    let rows =
-        detail.steps.iter().take(MAX_STEPS).map(|step| row(step, detail, from, to)).collect_view();
-    let more = detail.steps.len().saturating_sub(MAX_STEPS);
-    let more = (more > 0).then(|| {
-        view! { <p class="field-help">{format!("{more} further steps are in the JSON API.")}</p> }
-    });
+    let shown = piece.of(&detail.steps);
+    let rows = shown.iter().map(|step| row(step, detail, from, to)).collect_view();
+    let start = piece.from() + 1;
     view! {
         <p class="body-view-caption">
             {format!("from {} to {}", text::instant(from), text::instant(to))}
         </p>
-        <ol class="waterfall">{rows}</ol>
-        {more}
+        <ol class="waterfall" start=start>{rows}</ol>
+        {piece.ways()}
     }
     .into_any()
 }
@@ -73,11 +73,12 @@ fn row(
             <rect class="chart-bar" data-status=mark.like.as_str() x=left y="0" width=width height="8"></rect>
         }
     });
-    let artifacts = artifacts(step);
+    let artifacts = artifacts(detail, step);
+    let calls = calls(detail, step);
     view! {
         <li class="waterfall-step" id=format!("step-{}", step.step_key)>
             <span class="waterfall-state"><MarkBadge mark/></span>
-            <span class="waterfall-name">{name} <span class="cell-sub">{what}</span></span>
+            <span class="waterfall-name">{name} <span class="cell-sub">{what} {calls}</span></span>
             <svg class="waterfall-bar" viewBox="0 0 1000 8" preserveAspectRatio="none" aria-hidden="true">
                 {bar}
             </svg>
@@ -88,23 +89,42 @@ fn row(
     .into_any()
 }
 
-/// What a step brought forth, by name. Its bytes are the service's own: they are masked by nothing, so
-/// people read them in what the step did.
-fn artifacts(step: &StepView) -> Option<AnyView> {
+/// How often its operation was called, where that says something: a second call is a story.
+fn calls(detail: &WorkflowDetail, step: &StepView) -> Option<String> {
+    let call = detail.calls.iter().find(|call| call.step_key == step.step_key)?;
+    (call.attempt > 1).then(|| format!(" \u{b7} {} calls", call.attempt))
+}
+
+/// What a step brought forth: its bytes come as a download, masked by the rules of the step's kind.
+fn artifacts(detail: &WorkflowDetail, step: &StepView) -> Option<AnyView> {
     if step.artifacts.is_empty() {
         return None;
     }
     let items = step
         .artifacts
         .iter()
+        .take(MAX_ARTIFACTS)
         .map(|artifact| {
             let size = format!("{}, {} bytes", artifact.content_type, artifact.size);
-            let expired = artifact.expired.then_some(" (expired)");
-            let name = view! { <span>{artifact.name.clone()} {expired}</span> };
+            let name = artifact.name.clone();
+            let name = if artifact.expired {
+                view! { <span>{name} " (expired)"</span> }.into_any()
+            } else {
+                let parts = [("step", step.step_key.as_str()), ("name", name.as_str())];
+                let href = location::href(&format!("/workflows/{}/artifact", detail.row.id), parts);
+                view! { <a href=href download="">{name}</a> }.into_any()
+            };
             view! { <li title=artifact.sha256.clone()>{name} " " <span class="cell-sub">{size}</span></li> }
         })
         .collect_view();
-    Some(view! { <ul class="waterfall-artifacts" aria-label="Artifacts">{items}</ul> }.into_any())
+    let more = step.artifacts.len().saturating_sub(MAX_ARTIFACTS);
+    let more = (more > 0).then(|| {
+        view! { <li class="cell-sub">{format!("and {more} more, by the JSON API")}</li> }
+    });
+    Some(
+        view! { <ul class="waterfall-artifacts" aria-label="Artifacts">{items} {more}</ul> }
+            .into_any(),
+    )
 }
 
 /// Left end and width on an axis of a thousand; what took no time is still seen.

@@ -4,6 +4,7 @@
 
 use domain::{
     action::Verb,
+    operation::Status,
     view::{StepView, WorkflowDetail, WorkflowMove},
     workflow::{StepState, WorkflowState},
 };
@@ -20,14 +21,7 @@ pub fn standing(detail: &WorkflowDetail) -> Standing {
     let cause = row.cause.iter().map(|cause| format!("Cause: {}.", cause.replace('_', " ")));
     match row.status {
         WorkflowState::Running => Standing::wait(running(&detail.steps)).grounds(next(detail)),
-        WorkflowState::Waiting => Standing::wait(format!(
-            "It waits: whether {} happened is not known, and nothing else starts before it is.",
-            named(&detail.steps, StepState::BlockedUnknown)
-        ))
-        .grounds([
-            "Machines ask its provider; where they cannot tell, the operation waits for a person."
-                .to_owned(),
-        ]),
+        WorkflowState::Waiting => waiting(detail),
         WorkflowState::Blocked => Standing::person(
             "It is blocked: it does not go on by itself, and nothing of it is undone by itself.",
         )
@@ -58,6 +52,22 @@ pub fn standing(detail: &WorkflowDetail) -> Standing {
         WorkflowState::Cancelled => {
             Standing::over("Cancelled before anything had happened: there is nothing to undo.")
         }
+    }
+}
+
+/// A wait that no machine can end is a person's.
+fn waiting(detail: &WorkflowDetail) -> Standing {
+    let sentence = format!(
+        "It waits: whether {} happened is not known, and nothing else starts before it is.",
+        named(&detail.steps, StepState::BlockedUnknown)
+    );
+    let unknown = detail.calls.iter().find(|call| call.needs_manual);
+    match unknown.filter(|call| call.status == Status::Unknown) {
+        Some(call) => Standing::person(sentence).grounds([format!(
+            "No machine can find out: confirm the outcome of {} on its operation\u{2019}s page.",
+            call.step_key
+        )]),
+        None => Standing::wait(sentence).grounds(["Machines ask its provider.".to_owned()]),
     }
 }
 

@@ -2,7 +2,7 @@
 
 use domain::{
     access::Permission,
-    action::Verb,
+    action::{Subject, Verb},
     ids::OperationId,
     json::Json,
     lease::LeaseState,
@@ -77,7 +77,7 @@ impl Engine {
             let stored = conflict::of(&mut tx, target).await?;
             let incidents = incident::of(&mut tx, target).await?;
             let corrections = correction::of(&mut tx, target).await?;
-            let approvals = open_requests(&mut tx, &by, id).await?;
+            let approvals = open_requests(&mut tx, &by, &id.into()).await?;
             let notes = note::of(&mut tx, target).await?;
             let moves = event::of(&mut tx, target, MAX_EVENTS).await?;
             let audit = audit::of(&mut tx, target).await?;
@@ -207,14 +207,14 @@ fn verdict_of(
     })
 }
 
-/// The requests about it that wait, with who may approve them.
-async fn open_requests(
+/// The requests about a record that wait, with who may approve them.
+pub(super) async fn open_requests(
     tx: &mut Tx,
     by: &StaffCaller,
-    id: OperationId,
+    about: &Subject,
 ) -> Result<Vec<ApprovalView>, EngineError> {
     let tenant = by.tenant_id();
-    let ids = approval::open_of(tx, tenant, &id.into()).await?;
+    let ids = approval::open_of(tx, tenant, about).await?;
     let mut open = Vec::with_capacity(ids.len());
     for stored in approval::rows(tx, tenant, &ids).await? {
         let mut shown = approval_view(&stored, by.staff_id())?;
@@ -226,8 +226,15 @@ async fn open_requests(
 }
 
 /// Verbs that an operation's page offers.
-const OFFERED: [Verb; 6] =
-    [Verb::Confirm, Verb::Release, Verb::Reconcile, Verb::Retry, Verb::Cancel, Verb::Correct];
+const OFFERED: [Verb; 7] = [
+    Verb::Confirm,
+    Verb::Release,
+    Verb::Reconcile,
+    Verb::Retry,
+    Verb::Cancel,
+    Verb::Compensate,
+    Verb::Correct,
+];
 
 /// Which actions the state knows, and whether the reader may take them.
 fn offers(
@@ -242,6 +249,7 @@ fn offers(
         .into_iter()
         .filter(|verb| verb.fits(row.status) && !row.tombstoned)
         .filter(|verb| *verb != Verb::Correct || by_person)
+        .filter(|verb| *verb != Verb::Compensate || kind.undo_kind.is_some())
         .map(|verb| {
             let missing = Some(verb.permission()).filter(|permission| !by.permits(*permission));
             let waits = approvals
@@ -251,6 +259,7 @@ fn offers(
                 _ if missing.is_some() => Some(Code::PermissionMissing),
                 _ if waits => Some(Code::ApprovalPending),
                 Verb::Correct => Some(Code::SecondPersonRequired),
+                Verb::Compensate if kind.money => Some(Code::SecondPersonRequired),
                 Verb::Confirm if kind.needs_second_person(row.amount.as_ref()) => {
                     Some(Code::SecondPersonRequired)
                 }

@@ -1,6 +1,7 @@
 //! What the console reads: lists, one operation with everything about it, and what needs a person.
 
 mod approvals;
+mod artifacts;
 mod audit;
 mod body;
 mod bounds;
@@ -11,6 +12,7 @@ mod health;
 mod inbox;
 mod incidents;
 mod leases;
+mod links;
 mod list;
 mod offers;
 mod outbox;
@@ -20,4 +22,5 @@ mod rules;
 mod timeline;
 mod workflows;
 
+pub use artifacts::StaffArtifact;
 pub use rules::{KindInForce, MemberInForce};

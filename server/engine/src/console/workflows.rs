@@ -2,7 +2,7 @@
 
 use domain::{
     access::Permission,
-    action::TargetType,
+    action::{Subject, TargetType},
     ids::WorkflowId,
     listing::{Page, WorkflowFilter},
     machine::Machine as _,
@@ -11,6 +11,7 @@ use domain::{
 };
 
 use super::bounds;
+use super::detail::open_requests;
 use super::list::{cursors, id_range};
 use super::offers::offers;
 use crate::{
@@ -19,7 +20,7 @@ use crate::{
     error::EngineError,
     settings::Limits,
     store::{
-        artifact, lease, step,
+        artifact, audit, flow_links, lease, step,
         workflow::Address,
         workflow_listing::{self, Narrowing},
     },
@@ -101,10 +102,22 @@ impl Engine {
             let steps = shown(step::of(&mut tx, at).await?, &artifacts);
             let timeline = workflow_listing::timeline(&mut tx, at, MAX_MOVES).await?;
             let plan = plan_of_workflow(&mut tx, &engine.settings.limits, at).await?;
+            let calls = flow_links::calls(&mut tx, at).await?;
+            let subject = Subject::new(TargetType::Workflow, id.to_string());
+            let approvals = open_requests(&mut tx, &by, &subject).await?;
+            let audit = audit::of_record(&mut tx, tenant, &subject.id).await?;
             tx.commit().await?;
             let served_here = engine.workflows.get(&row.kind, row.definition_version).is_some();
+            let mut actions = offers(&by, TargetType::Workflow, row.status.as_str());
+            for offer in &mut actions {
+                let waits = approvals.iter().any(|asked| asked.verb == offer.verb);
+                offer.refusal = offer.refusal.or(waits.then_some(Code::ApprovalPending));
+            }
             Ok(WorkflowDetail {
-                actions: offers(&by, TargetType::Workflow, row.status.as_str()),
+                actions,
+                calls,
+                approvals,
+                audit,
                 row,
                 as_of: more.now,
                 input_bytes: more.input_bytes,

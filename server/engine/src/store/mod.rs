@@ -17,6 +17,7 @@ pub mod detail;
 pub mod due;
 pub mod event;
 pub mod evidence;
+pub mod flow_links;
 pub mod health;
 pub mod inbox;
 pub mod inbox_conflict;

@@ -1,0 +1,71 @@
+//! What a step brought forth, for a person: whole, and masked by the rules of the step's kind.
+//!
+//! Guards against the download that shows what every page masks.
+
+use domain::{access::Permission, ids::WorkflowId, json::Json, problem::Code};
+
+use crate::{
+    Engine, StaffCaller,
+    error::EngineError,
+    operations::masked,
+    store::{artifact, kind, step, workflow::Address},
+};
+
+/// An artifact as a person gets it.
+#[derive(Clone, Debug)]
+pub struct StaffArtifact {
+    /// Its bytes, or its JSON with the masked fields replaced.
+    pub body: Vec<u8>,
+    /// How many fields are masked in it.
+    pub masked: u32,
+}
+
+impl Engine {
+    /// What a step brought forth. One that is no JSON is given out only where nothing would have to be
+    /// masked in it.
+    ///
+    /// # Errors
+    /// Refused: `permission_missing`, also for what cannot be masked; `not_found`, also where it has
+    /// expired, and the same for another tenant's.
+    pub async fn artifact_for_staff(
+        &self,
+        by: &StaffCaller,
+        id: WorkflowId,
+        step_key: &str,
+        name: &str,
+    ) -> Result<StaffArtifact, EngineError> {
+        by.require(Permission::Read)?;
+        let (engine, at) = (self.clone(), Address { tenant: by.tenant_id(), id });
+        let (key, name) = (step_key.to_owned(), name.to_owned());
+        Self::detached(async move {
+            let not_found = || EngineError::refused(Code::NotFound);
+            let mut tx = engine.pools.begin_console(at.tenant).await?;
+            let step = step::find(&mut tx, at, &key).await?.ok_or_else(not_found)?;
+            let pointers = match &step.operation {
+                // A kind that is gone says no more what of it has to be masked.
+                Some(name) => Some(kind::find(&mut tx, at.tenant, name).await?)
+                    .map(|kind| kind.map(|kind| kind.masked_pointers)),
+                None => Some(Some(Vec::new())),
+            }
+            .flatten();
+            let stored = artifact::find(&mut tx, at, &key, &name).await?.ok_or_else(not_found)?;
+            tx.commit().await?;
+            let hidden = || {
+                EngineError::refused_with(Code::PermissionMissing, |refusal| {
+                    refusal.missing = Some(Permission::Reveal);
+                })
+            };
+            let pointers = pointers.ok_or_else(hidden)?;
+            if pointers.is_empty() {
+                return Ok(StaffArtifact { body: stored.body, masked: 0 });
+            }
+            let json = Json::parse(&stored.body).map_err(|_| hidden())?;
+            let masking = masked(json, &pointers);
+            Ok(StaffArtifact {
+                body: masking.payload.pretty().into_bytes(),
+                masked: masking.masked,
+            })
+        })
+        .await
+    }
+}
