@@ -14,6 +14,7 @@ mod limits;
 mod listener;
 mod mail;
 mod pages_flows;
+mod pages_records;
 mod poolers;
 mod refusals;
 mod sign_in;

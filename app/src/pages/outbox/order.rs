@@ -1,5 +1,5 @@
-//! An aggregate's order around one event, as a list that reads from left to right: what is told, what
-//! is next, what waits.
+//! An aggregate's order around one event, as a lane that reads from left to right: what is told, what
+//! is next, what waits. A head that stands far away is named and linked, for it is what the rest waits for.
 
 use domain::view::{AggregateView, EventRow};
 use leptos::prelude::*;
@@ -17,6 +17,15 @@ pub fn order(order: &AggregateView, this: &EventRow) -> AnyView {
     let head = (order.waiting > 0).then(|| format!(", number {} is next", order.head_seq));
     let blocked = order.blocked.then_some("; it is dead and stops the rest");
     let end = if order.waiting > 0 { "." } else { "" };
+    let far = order
+        .head
+        .as_ref()
+        .filter(|head| order.neighbours.iter().all(|event| event.id != head.id))
+        .map(|head| {
+            view! {
+                " " <a href=format!("/outbox/{}", head.id)>{format!("Go to number {}", head.seq)}</a>
+            }
+        });
     let neighbours = order
         .neighbours
         .iter()
@@ -39,8 +48,10 @@ pub fn order(order: &AggregateView, this: &EventRow) -> AnyView {
         })
         .collect_view();
     view! {
-        <p class="body-view-caption">{waiting} {head} {blocked} {end}</p>
-        <ol class="order">{neighbours}</ol>
+        <div>
+            <p class="body-view-caption">{waiting} {head} {blocked} {end} {far}</p>
+            <ol class="order">{neighbours}</ol>
+        </div>
     }
     .into_any()
 }

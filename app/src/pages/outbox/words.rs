@@ -3,7 +3,7 @@
 use chrono::{DateTime, Utc};
 use domain::{
     action::Verb,
-    outbox::{EventStatus, MAX_ATTEMPTS},
+    outbox::EventStatus,
     view::{EventDetail, MoveView},
 };
 
@@ -68,7 +68,7 @@ fn behind(detail: &EventDetail) -> String {
 fn grounds_of_death(detail: &EventDetail) -> Vec<String> {
     let row = &detail.row;
     let refused = (row.attempts > 0)
-        .then(|| format!("Refused {} of at most {MAX_ATTEMPTS} times.", row.attempts));
+        .then(|| format!("Refused {} times since it was put in line.", row.attempts));
     let said = row.last_error.as_ref().map(|error| format!("Last said: {error}"));
     let others = "Events of other aggregates go on.".to_owned();
     refused.into_iter().chain(said).chain([others]).collect()

@@ -95,6 +95,25 @@ async fn a_run_whose_effect_is_refused_leaves_the_message_where_it_stood() {
 }
 
 #[tokio::test]
+async fn a_message_offers_what_its_state_allows_and_names_the_missing_right() {
+    let fixture = Fixture::new().await;
+    let operator = fixture.person("operator", Role::Operator).await;
+    let viewer = fixture.person("viewer", Role::Viewer).await;
+    let waits = fixture.quarantined("m-1").await.id;
+    let offered = fixture.engine.message(&operator, waits).await.unwrap().actions;
+    let verbs: Vec<_> = offered.iter().map(|offer| (offer.verb, offer.refusal)).collect();
+    assert_eq!(verbs, [(Verb::Run, None), (Verb::Drop, None)]);
+    let denied = fixture.engine.message(&viewer, waits).await.unwrap().actions;
+    assert_eq!(denied.len(), 2, "what a right is missing for stays visible");
+    for offer in denied {
+        assert_eq!(offer.refusal, Some(Code::PermissionMissing));
+        assert_eq!(offer.missing, Some(offer.verb.permission_on(TargetType::Inbox)));
+    }
+    let done = fixture.expect(&fixture.message("m-2").await, InboxState::Processed).await.id;
+    assert_eq!(fixture.engine.message(&operator, done).await.unwrap().actions, []);
+}
+
+#[tokio::test]
 async fn a_person_sees_what_may_have_been_done_already_and_whether_it_is_money() {
     let fixture = Fixture::new().await;
     // Done long ago under another key: the same invoice.
