@@ -96,7 +96,7 @@ fn row(row: LeaseRow, as_of: DateTime<Utc>) -> AnyView {
                     <Key text=row.key/>
                 </a>
             </td>
-            <td role="cell" class="col-name cell-sub">{row.lease.owner}</td>
+            <td role="cell" class="col-name cell-sub">{row.lease.owner.map(|owner| view! { <Key text=owner/> })}</td>
             <td role="cell" class="col-updated num cell-sub">{beat}</td>
             <td role="cell" class="col-lease">{lease}</td>
             <td role="cell" class="col-count num cell-sub">{row.lease.fence}</td>

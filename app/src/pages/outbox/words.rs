@@ -67,8 +67,10 @@ fn behind(detail: &EventDetail) -> String {
 
 fn grounds_of_death(detail: &EventDetail) -> Vec<String> {
     let row = &detail.row;
-    let refused = (row.attempts > 0)
-        .then(|| format!("Refused {} times since it was put in line.", row.attempts));
+    let refused = (row.attempts > 0).then(|| match row.attempts {
+        1 => "Refused once since it was put in line.".to_owned(),
+        many => format!("Refused {many} times since it was put in line."),
+    });
     let said = row.last_error.as_ref().map(|error| format!("Last said: {error}"));
     let others = "Events of other aggregates go on.".to_owned();
     refused.into_iter().chain(said).chain([others]).collect()

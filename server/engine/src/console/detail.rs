@@ -3,6 +3,7 @@
 use domain::{
     access::Permission,
     action::{Subject, Verb},
+    idempotency::canonical,
     ids::OperationId,
     json::Json,
     lease::LeaseState,
@@ -358,6 +359,13 @@ pub(super) fn conflict_view(
     }
 }
 
+/// Whether two leaves say the same, by the rule of the fingerprint: `0.50` and `0.5` are one number,
+/// and no change stands where no conflict would have been.
+fn same(first: &str, other: &str) -> bool {
+    let said = |leaf: &str| Json::parse(leaf.as_bytes()).ok().map(|leaf| canonical(&leaf));
+    first == other || matches!((said(first), said(other)), (Some(a), Some(b)) if a == b)
+}
+
 /// The leaves that differ, and how many are the same.
 fn compare(first: &Json, other: &Json) -> (Vec<FieldChange>, i64) {
     let (first, other) = (first.leaves(), other.leaves());
@@ -368,7 +376,7 @@ fn compare(first: &Json, other: &Json) -> (Vec<FieldChange>, i64) {
     let mut unchanged = 0;
     for (pointer, value) in &first {
         match others.get(pointer.as_str()) {
-            Some(other) if other == value => unchanged += 1,
+            Some(other) if same(value, other) => unchanged += 1,
             other => changes.push(FieldChange {
                 pointer: pointer.clone(),
                 first: Some(value.clone()),
