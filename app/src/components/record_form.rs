@@ -5,7 +5,7 @@
 //! are the same everywhere.
 
 use domain::{
-    action::{Subject, Verb},
+    action::{Subject, TargetType, Verb},
     problem::Code,
     view::{ActionOffer, Receipt},
 };
@@ -68,10 +68,14 @@ pub fn RecordForm<'a>(
     let summary = refusal.as_ref().map(|refusal| summary(refusal, &decision, other));
     let hint = refusal.is_none().then(|| hint(offer.as_ref(), &state)).flatten();
     let moved_on = opened_at.map(|opened_at| moved_on(opened_at, &decision));
-    let enabled = opened_at.is_some()
-        || offer.is_some_and(|offer| {
-            offer.missing.is_none() && offer.refusal != Some(Code::NotAllowedInState)
-        });
+    // Elsewhere a second person is asked by sending the form; one's own request takes somebody else.
+    let own = target.kind == TargetType::Approval
+        && offer.as_ref().is_some_and(|offer| offer.refusal == Some(Code::SecondPersonRequired));
+    let enabled = !own
+        && (opened_at.is_some()
+            || offer.is_some_and(|offer| {
+                offer.missing.is_none() && offer.refusal != Some(Code::NotAllowedInState)
+            }));
     let back = format!("{}/{}", target.kind.pages(), target.id);
     view! {
         {summary}
