@@ -32,6 +32,12 @@ pub fn stake(policy: &KindPolicy) -> String {
 pub fn grounds(policy: &KindPolicy) -> Vec<String> {
     let provider = match &policy.provider {
         None => "No provider is asked: what is unknown stays with a person.".to_owned(),
+        Some(name) if !policy.lookup && policy.honours_keys && policy.key_ttl_ms.is_some() => {
+            format!(
+                "{name} cannot be asked, but it knows its keys: while it remembers one, the same request is \
+                 sent again to find out; after that a person decides."
+            )
+        }
         Some(name) if !policy.lookup => {
             format!("{name} cannot be asked afterwards: what is unknown stays with a person.")
         }
