@@ -1,22 +1,16 @@
 //! Reading the rules: kinds with their policies, and the people of a tenant with their roles.
 
 use domain::{ids::StaffId, problem::Code};
-use engine::console::{KindInForce, MemberInForce};
+pub use engine::{
+    console::{KindInForce, MemberInForce},
+    store::kind::KindPolicy,
+};
 
 use super::{
     context::{caller, engine, read, refuse},
     found::Found,
 };
 use crate::error::ConsoleError;
-
-/// The names of the tenant's kinds.
-///
-/// # Errors
-/// The engine's refusal.
-pub async fn kind_names() -> Result<Vec<String>, ConsoleError> {
-    let (engine, caller) = (engine()?, caller()?);
-    read(&caller, engine.kind_names(&caller)).await
-}
 
 /// The policy of a kind as it is in force. Kinds are names, so that of another tenant is never meant.
 ///

@@ -9,7 +9,6 @@ use std::future::Future;
 use chrono::{DateTime, Utc};
 use domain::listing::Page;
 use leptos::prelude::*;
-use leptos_meta::Title;
 
 use super::{
     data_table::{Column, DataTable},
@@ -134,7 +133,6 @@ where
     };
     let (filtered, views) = (asked.clone(), list_views(spec, &asked));
     view! {
-        <Title text=format!("{} · Onceover", spec.title)/>
         {list_heading(spec)}
         {views}
         {Suspend::new(async move { list_filters(&filtered, &fields.await) })}

@@ -3,6 +3,7 @@
 use chrono::{DateTime, Utc};
 use domain::{action::TargetType, view::AuditRow};
 use leptos::prelude::*;
+use leptos_meta::Title;
 
 use crate::{
     api::records::audit,
@@ -41,7 +42,10 @@ const SPEC: ListSpec = ListSpec {
 #[component]
 pub fn AuditPage() -> impl IntoView {
     let load = |asked| async move { audit(&asked).await };
-    list_page(&SPEC, asked("/audit"), async { fields() }, load, row, empty)
+    view! {
+        <Title text="Audit · Onceover"/>
+        {list_page(&SPEC, asked("/audit"), async { fields() }, load, row, empty)}
+    }
 }
 
 fn fields() -> Vec<FilterField> {

@@ -8,6 +8,7 @@ use domain::{
     view::{CompensationPlan, UndoDetail},
 };
 use leptos::prelude::*;
+use leptos_meta::Title;
 
 use super::record::{About, Words, decision_page, record_page};
 use crate::{
@@ -41,7 +42,9 @@ pub fn UndoFormPage() -> impl IntoView {
 /// The undo itself: what it undoes, and where it stands.
 #[component]
 pub fn UndoPage() -> impl IntoView {
-    record_page("Undo", undo, |detail: UndoDetail| {
+    view! {
+        <Title text="Undo · Onceover"/>
+        {record_page(undo, |detail: UndoDetail| {
         let verdict = standing(&detail);
         view! {
             <article class="detail">
@@ -51,7 +54,8 @@ pub fn UndoPage() -> impl IntoView {
             </article>
         }
         .into_any()
-    })
+    })}
+    }
 }
 
 fn alone(detail: &UndoDetail) -> CompensationPlan {

@@ -3,6 +3,7 @@
 use chrono::{DateTime, Utc};
 use domain::{lease::LeaseState, view::LeaseRow};
 use leptos::prelude::*;
+use leptos_meta::Title;
 
 use crate::{
     api::{operations::kind_names, reading::Reading, records::leases},
@@ -47,7 +48,10 @@ pub fn LeasesPage() -> impl IntoView {
     let kinds = Reading::new(kind_names);
     let fields = async move { fields(kinds.await.unwrap_or_default()) };
     let load = |asked| async move { leases(&asked).await };
-    list_page(&SPEC, asked("/leases"), fields, load, row, empty)
+    view! {
+        <Title text="Leases · Onceover"/>
+        {list_page(&SPEC, asked("/leases"), fields, load, row, empty)}
+    }
 }
 
 fn fields(kinds: Vec<String>) -> Vec<FilterField> {

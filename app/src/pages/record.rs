@@ -31,7 +31,6 @@ use crate::{
 
 /// The page of the record that the address names.
 pub fn record_page<I, T, F>(
-    title: &'static str,
     load: impl Fn(I) -> F + Copy + Send + Sync + 'static,
     shown: impl FnOnce(T) -> AnyView + Send + 'static,
 ) -> AnyView
@@ -42,12 +41,7 @@ where
 {
     let id = record_id::<I>();
     let record = Reading::new(move || at(id, load));
-    let content = Suspend::new(async move { found(record.await, shown) });
-    view! {
-        <Title text=format!("{title} · Onceover")/>
-        {content}
-    }
-    .into_any()
+    Suspend::new(async move { found(record.await, shown) }).into_any()
 }
 
 async fn at<I, T, F>(id: Option<I>, load: impl Fn(I) -> F) -> Result<Found<T>, ConsoleError>

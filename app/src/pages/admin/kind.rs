@@ -1,12 +1,14 @@
 //! `/admin/kinds/{name}`: the policy of a kind as it is in force.
 
-use engine::console::KindInForce;
 use leptos::prelude::*;
 use leptos_meta::Title;
 
 use super::policy::{figures, grounds, stake};
 use crate::{
-    api::{admin::kind, reading::Reading},
+    api::{
+        admin::{KindInForce, kind},
+        reading::Reading,
+    },
     components::{facts::fact, part::Part},
     error::ConsoleError,
     location::href,

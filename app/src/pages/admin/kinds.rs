@@ -5,7 +5,7 @@ use leptos_meta::Title;
 
 use super::policy::place;
 use crate::{
-    api::{admin::kind_names, reading::Reading},
+    api::{operations::kind_names, reading::Reading},
     components::{
         data_table::{Column, DataTable},
         empty_state::EmptyState,

@@ -6,11 +6,11 @@ use domain::{
     operation::Status,
     view::ActionOffer,
 };
-use engine::console::MemberInForce;
 use leptos::prelude::*;
+use leptos_meta::Title;
 
 use crate::{
-    api::admin::member,
+    api::admin::{MemberInForce, member},
     components::{
         icon::IconName,
         mark::Mark,
@@ -23,7 +23,10 @@ use crate::{
 /// The page of a person.
 #[component]
 pub fn MemberPage() -> impl IntoView {
-    record_page("Person", member, |member: MemberInForce| shown(&member))
+    view! {
+        <Title text="Person · Onceover"/>
+        {record_page(member, |member: MemberInForce| shown(&member))}
+    }
 }
 
 /// The form that gives another role.

@@ -2,9 +2,7 @@
 //!
 //! Guards against a rule that reads safer than it is: what is absent is said as what follows from it.
 
-use engine::store::kind::KindPolicy;
-
-use crate::text;
+use crate::{api::admin::KindPolicy, text};
 
 /// The page of a kind; its name is escaped as a part of a path.
 #[must_use]

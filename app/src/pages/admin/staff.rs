@@ -1,12 +1,14 @@
 //! `/admin/staff`: the people of the tenant and what each is.
 
-use engine::console::MemberInForce;
 use leptos::prelude::*;
 use leptos_meta::Title;
 
 use super::member::standing_of;
 use crate::{
-    api::{admin::members, reading::Reading},
+    api::{
+        admin::{MemberInForce, members},
+        reading::Reading,
+    },
     components::{
         data_table::{Column, DataTable},
         mark::MarkBadge,

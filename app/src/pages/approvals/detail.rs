@@ -9,6 +9,7 @@ use domain::{
     view::{ActionOffer, ApprovalView, ReceiptState},
 };
 use leptos::prelude::*;
+use leptos_meta::Title;
 
 use super::list::what;
 use crate::{
@@ -27,7 +28,10 @@ use crate::{
 /// The page of a request.
 #[component]
 pub fn DetailPage() -> impl IntoView {
-    record_page("Request", approval, |request| shown(&request))
+    view! {
+        <Title text="Request · Onceover"/>
+        {record_page(approval, |request| shown(&request))}
+    }
 }
 
 /// The form of a decision about a request.

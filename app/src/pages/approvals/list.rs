@@ -3,6 +3,7 @@
 use chrono::{DateTime, Utc};
 use domain::{action::Outcome, view::ApprovalView};
 use leptos::prelude::*;
+use leptos_meta::Title;
 
 use crate::{
     api::records::approvals,
@@ -51,7 +52,10 @@ pub fn ListPage() -> impl IntoView {
     let load = |asked| async move { approvals(&asked).await };
     // The views choose.
     let fields = async { Vec::<FilterField>::new() };
-    list_page(&SPEC, asked("/approvals"), fields, load, row, empty)
+    view! {
+        <Title text="Approvals · Onceover"/>
+        {list_page(&SPEC, asked("/approvals"), fields, load, row, empty)}
+    }
 }
 
 /// What is asked for, in words.

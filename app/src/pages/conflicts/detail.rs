@@ -8,6 +8,7 @@ use domain::{
     view::{ConflictDetail, ConflictRow},
 };
 use leptos::prelude::*;
+use leptos_meta::Title;
 
 use crate::{
     api::records::conflict,
@@ -31,7 +32,10 @@ use crate::{
 /// The page of a conflict.
 #[component]
 pub fn DetailPage() -> impl IntoView {
-    record_page("Payload conflict", conflict, shown)
+    view! {
+        <Title text="Payload conflict · Onceover"/>
+        {record_page(conflict, shown)}
+    }
 }
 
 fn standing(detail: &ConflictDetail) -> Standing {

@@ -3,6 +3,7 @@
 use chrono::{DateTime, Utc};
 use domain::view::ConflictRow;
 use leptos::prelude::*;
+use leptos_meta::Title;
 
 use crate::{
     api::{operations::kind_names, reading::Reading, records::conflicts},
@@ -45,7 +46,10 @@ pub fn ListPage() -> impl IntoView {
     let kinds = Reading::new(kind_names);
     let fields = async move { fields(kinds.await.unwrap_or_default()) };
     let load = |asked| async move { conflicts(&asked).await };
-    list_page(&SPEC, asked("/conflicts"), fields, load, row, empty)
+    view! {
+        <Title text="Payload conflicts · Onceover"/>
+        {list_page(&SPEC, asked("/conflicts"), fields, load, row, empty)}
+    }
 }
 
 fn fields(kinds: Vec<String>) -> Vec<FilterField> {

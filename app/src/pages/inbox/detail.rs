@@ -7,6 +7,7 @@ use domain::{
     view::{MessageConflict, MessageDetail},
 };
 use leptos::prelude::*;
+use leptos_meta::Title;
 
 use super::words::{self, sentence, standing};
 use crate::{
@@ -27,7 +28,10 @@ use crate::{
 /// The page of a message.
 #[component]
 pub fn DetailPage() -> impl IntoView {
-    record_page("Message", message, shown)
+    view! {
+        <Title text="Message · Onceover"/>
+        {record_page(message, shown)}
+    }
 }
 
 /// The form of a decision about a message.

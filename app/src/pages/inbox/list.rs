@@ -3,6 +3,7 @@
 use chrono::{DateTime, Utc};
 use domain::{inbox::InboxState, machine::Machine as _, view::MessageRow};
 use leptos::prelude::*;
+use leptos_meta::Title;
 
 use crate::{
     api::records::messages,
@@ -44,7 +45,10 @@ const SPEC: ListSpec = ListSpec {
 #[component]
 pub fn ListPage() -> impl IntoView {
     let load = |asked| async move { messages(&asked).await };
-    list_page(&SPEC, asked("/inbox"), async { fields() }, load, row, empty)
+    view! {
+        <Title text="Inbox · Onceover"/>
+        {list_page(&SPEC, asked("/inbox"), async { fields() }, load, row, empty)}
+    }
 }
 
 fn fields() -> Vec<FilterField> {

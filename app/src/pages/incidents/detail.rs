@@ -7,6 +7,7 @@ use domain::{
     view::{IncidentDetail, IncidentStep, RecordRef},
 };
 use leptos::prelude::*;
+use leptos_meta::Title;
 
 use super::list::cause;
 use crate::{
@@ -30,7 +31,10 @@ use crate::{
 /// The page of an incident.
 #[component]
 pub fn DetailPage() -> impl IntoView {
-    record_page("Incident", incident, |detail| shown(&detail))
+    view! {
+        <Title text="Incident · Onceover"/>
+        {record_page(incident, |detail| shown(&detail))}
+    }
 }
 
 /// The form that closes an incident.

@@ -3,6 +3,7 @@
 use chrono::{DateTime, Utc};
 use domain::{listing::IncidentState, view::IncidentRow};
 use leptos::prelude::*;
+use leptos_meta::Title;
 
 use crate::{
     api::records::incidents,
@@ -63,7 +64,10 @@ pub fn cause(word: &str) -> String {
 #[component]
 pub fn ListPage() -> impl IntoView {
     let load = |asked| async move { incidents(&asked).await };
-    list_page(&SPEC, asked("/incidents"), async { fields() }, load, row, empty)
+    view! {
+        <Title text="Incidents · Onceover"/>
+        {list_page(&SPEC, asked("/incidents"), async { fields() }, load, row, empty)}
+    }
 }
 
 fn fields() -> Vec<FilterField> {

@@ -2,6 +2,7 @@
 
 use domain::{listing::StatusFilter, operation::Status};
 use leptos::prelude::*;
+use leptos_meta::Title;
 
 use super::row::{LIST_COLUMNS, list_row};
 use crate::{
@@ -32,7 +33,10 @@ pub fn ListPage() -> impl IntoView {
     let kinds = Reading::new(kind_names);
     let fields = async move { fields(kinds.await.unwrap_or_default()) };
     let load = |asked| async move { list_operations(&asked).await };
-    list_page(&SPEC, asked("/operations"), fields, load, list_row, empty)
+    view! {
+        <Title text="Operations · Onceover"/>
+        {list_page(&SPEC, asked("/operations"), fields, load, list_row, empty)}
+    }
 }
 
 fn fields(kinds: Vec<String>) -> Vec<FilterField> {

@@ -7,6 +7,7 @@ use domain::{
     view::{EventAttempt, EventDetail},
 };
 use leptos::prelude::*;
+use leptos_meta::Title;
 
 use super::{
     order::order,
@@ -31,7 +32,10 @@ use crate::{
 /// The page of an event.
 #[component]
 pub fn DetailPage() -> impl IntoView {
-    record_page("Event", event, shown)
+    view! {
+        <Title text="Event · Onceover"/>
+        {record_page(event, shown)}
+    }
 }
 
 /// The form of a decision about an event.

@@ -3,6 +3,7 @@
 use chrono::{DateTime, Utc};
 use domain::{machine::Machine as _, outbox::EventStatus, view::EventRow};
 use leptos::prelude::*;
+use leptos_meta::Title;
 
 use crate::{
     api::records::events,
@@ -43,7 +44,10 @@ const SPEC: ListSpec = ListSpec {
 #[component]
 pub fn ListPage() -> impl IntoView {
     let load = |asked| async move { events(&asked).await };
-    list_page(&SPEC, asked("/outbox"), async { fields() }, load, row, empty)
+    view! {
+        <Title text="Outbox · Onceover"/>
+        {list_page(&SPEC, asked("/outbox"), async { fields() }, load, row, empty)}
+    }
 }
 
 fn fields() -> Vec<FilterField> {

@@ -7,6 +7,7 @@ use domain::{
     workflow::{StepState, WorkflowState},
 };
 use leptos::prelude::*;
+use leptos_meta::Title;
 
 use super::{
     steps::waterfall,
@@ -43,7 +44,10 @@ const MOVES: usize = 60;
 #[component]
 pub fn DetailPage() -> impl IntoView {
     let query = query();
-    record_page("Workflow", workflow, move |detail| shown(&detail, &query))
+    view! {
+        <Title text="Workflow · Onceover"/>
+        {record_page(workflow, move |detail| shown(&detail, &query))}
+    }
 }
 
 /// The form of a decision about a workflow.

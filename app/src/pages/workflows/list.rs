@@ -3,6 +3,7 @@
 use chrono::{DateTime, Utc};
 use domain::{machine::Machine as _, view::WorkflowRow, workflow::WorkflowState};
 use leptos::prelude::*;
+use leptos_meta::Title;
 
 use crate::{
     api::records::workflows,
@@ -43,7 +44,10 @@ const SPEC: ListSpec = ListSpec {
 #[component]
 pub fn ListPage() -> impl IntoView {
     let load = |asked| async move { workflows(&asked).await };
-    list_page(&SPEC, asked("/workflows"), async { fields() }, load, row, empty)
+    view! {
+        <Title text="Workflows · Onceover"/>
+        {list_page(&SPEC, asked("/workflows"), async { fields() }, load, row, empty)}
+    }
 }
 
 fn fields() -> Vec<FilterField> {
