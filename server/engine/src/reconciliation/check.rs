@@ -50,6 +50,16 @@ struct Turn {
     payload: Option<Vec<u8>>,
 }
 
+/// What came of reaching for a turn.
+enum Taken {
+    /// It is not ours, or not yet.
+    No,
+    /// Ours, and over: nothing is left to ask.
+    Over,
+    /// Ours: ask.
+    Ask(Box<Turn>),
+}
+
 impl Engine {
     /// Asks about one batch of unknown outcomes whose turn it is.
     ///
@@ -97,8 +107,10 @@ impl Engine {
 
     /// Takes the turn, asks outside any transaction (D24), and writes what was learnt.
     async fn reconcile(&self, target: Target) -> Result<bool, EngineError> {
-        let Some(turn) = retrying(|| self.take_turn(target)).await? else {
-            return Ok(false);
+        let turn = match retrying(|| self.take_turn(target)).await? {
+            Taken::Ask(turn) => turn,
+            Taken::Over => return Ok(true),
+            Taken::No => return Ok(false),
         };
         let learnt = self.ask_provider_about(&turn).await;
         crash_point!("K1");
@@ -141,15 +153,15 @@ impl Engine {
         Actor::new("reconciler", &self.settings.worker_name)
     }
 
-    /// O15; `None` where somebody else has the turn, it is over already, or it is too early to ask.
-    async fn take_turn(&self, target: Target) -> Result<Option<Turn>, EngineError> {
+    /// O15, unless somebody else has the turn, it is over already, or it is too early to ask.
+    async fn take_turn(&self, target: Target) -> Result<Taken, EngineError> {
         let read = Instant::now();
         let mut tx = self.pools.begin_engine().await?;
         let (mut row, kind) = lock_with_kind(&mut tx, target).await?;
         let held = lease::lock(&mut tx, target).await?.is_some_and(|held| held.is_live());
         let due = row.next_reconcile_at.is_some_and(|at| at <= row.now);
         if row.status != Status::Unknown || row.needs_manual || held || !due {
-            return Ok(None);
+            return Ok(Taken::No);
         }
         let ask = question::choose(&mut tx, &row, &kind, read).await?;
         let mut moves = Moves::new(&mut tx, self.reconciler());
@@ -159,7 +171,7 @@ impl Engine {
             moves.make(&mut row, &kind, Event::NoProof, change).await?;
             moves.finish().await?;
             tx.commit().await?;
-            return Ok(None);
+            return Ok(Taken::No);
         }
         if question::is_spent(&ask, &row, &kind) {
             // Nobody is asked, so the turn ends where it is taken: no process can die within it.
@@ -177,7 +189,7 @@ impl Engine {
             let actor = self.reconciler();
             settle::settle(&mut tx, &mut row, &kind, asked_at, &learnt, limit, actor).await?;
             tx.commit().await?;
-            return Ok(None);
+            return Ok(Taken::Over);
         }
         let turn_ms = kind.call_deadline_ms + TURN_SPARE_MS;
         let looks = matches!(ask, Ask::Lookup);
@@ -196,7 +208,7 @@ impl Engine {
         lease::grant(&mut tx, target, row.fence, &self.settings.worker_name, turn_ms).await?;
         let payload = answer::payload(&mut tx, target).await?;
         tx.commit().await?;
-        Ok(Some(Turn { row, kind, ask, payload }))
+        Ok(Taken::Ask(Box::new(Turn { row, kind, ask, payload })))
     }
 
     async fn settle(
