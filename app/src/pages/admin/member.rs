@@ -112,7 +112,7 @@ fn roles(now: Role) -> AnyView {
         }
     });
     view! {
-        <fieldset class="field" id="role">
+        <fieldset class="choices" id="role">
             <legend class="field-label">"The new role"</legend>
             {others.collect_view()}
         </fieldset>
