@@ -17,6 +17,12 @@ pub fn tally(plan: &CompensationPlan) -> Vec<String> {
     let undos = || plan.undone.iter().filter_map(|planned| planned.undo.as_ref());
     let count = |state| undos().filter(|undo| undo.status == state).count();
     let unknown = undos().filter(|undo| undo.undo_status == Some(Status::Unknown)).count();
+    let under_way = undos()
+        .filter(|undo| undo.undo_status != Some(Status::Unknown))
+        .filter(|undo| {
+            matches!(undo.status, CompensationState::Requested | CompensationState::Running)
+        })
+        .count();
     let stays = plan.undone.iter().filter(|planned| planned.cannot.is_some()).count();
     let left =
         plan.undone.iter().filter(|planned| planned.undo.is_none() && planned.cannot.is_none());
@@ -27,6 +33,11 @@ pub fn tally(plan: &CompensationPlan) -> Vec<String> {
     };
     [
         sentence(count(CompensationState::Compensated), "One was undone.", "were undone."),
+        sentence(
+            under_way,
+            "One is being undone; whether that succeeds is not known yet.",
+            "are being undone; whether that succeeds is not known yet.",
+        ),
         sentence(
             unknown,
             "Whether one was undone is not known.",
@@ -86,7 +97,7 @@ pub fn plan_piece(plan: &CompensationPlan, piece: Option<&Slice>) -> AnyView {
 fn row(planned: &PlannedUndo, note: &'static str) -> AnyView {
     let name = planned.step_key.clone().unwrap_or_else(|| planned.operation.clone());
     let undo = match (&planned.undo, &planned.cannot, &planned.undo_kind) {
-        (Some(undo), ..) => undo_state(undo),
+        (Some(undo), ..) => undo_state(undo, planned.step_key.is_some()),
         (None, Some(cannot), _) => {
             view! { <span class="plan-cannot">{format!("stays done: {cannot}")}</span> }.into_any()
         }
@@ -109,7 +120,7 @@ fn row(planned: &PlannedUndo, note: &'static str) -> AnyView {
     .into_any()
 }
 
-fn undo_state(undo: &UndoView) -> AnyView {
+fn undo_state(undo: &UndoView, of_a_step: bool) -> AnyView {
     // Unknown is called unknown: the link alone would say that it is under way.
     let state = match undo.undo_status {
         Some(Status::Unknown) => view! { <StateBadge status=Status::Unknown/> }.into_any(),
@@ -130,7 +141,8 @@ fn undo_state(undo: &UndoView) -> AnyView {
         actions.push(link(Verb::Retry, "Try the undo again"));
         actions.push(link(Verb::Accept, "Accept: it stays done"));
     }
-    if stuck && !undo.passed {
+    // Only within a workflow does anything stand before it that could go on.
+    if of_a_step && stuck && !undo.passed {
         actions.push(link(Verb::Continue, "Go on without it"));
     }
     view! {

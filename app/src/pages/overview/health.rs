@@ -183,7 +183,7 @@ fn database(health: &HealthView) -> Part {
         hidden => format!("; {hidden} sessions of others cannot be looked into"),
     };
     match &health.oldest_transaction {
-        None => (How::Good, NAME, format!("no transaction is open{hidden}")),
+        None => (How::Good, NAME, format!("no transaction that can be seen is open{hidden}")),
         Some(open) => {
             let how = if open.age_ms > LONG_MS { How::Look } else { How::Good };
             let words = format!(

@@ -127,6 +127,9 @@ pub fn sentence(step: &WorkflowMove) -> String {
         "W9" => "Ended before anything had happened.".to_owned(),
         "W10" => "Each undo succeeded.".to_owned(),
         "W11" => "An undo failed or is unknown and needs a person.".to_owned(),
+        "W12" if step.to == "closed_partial" => {
+            "Closed by a person\u{2019}s decision; some of it stays done.".to_owned()
+        }
         "W12" | "W13" => "The undoing goes on.".to_owned(),
         "W14" => "Closed; some of it stays done.".to_owned(),
         "S1" => format!("{name}: started."),
