@@ -13,7 +13,7 @@ pub fn DataTable(
     caption: &'static str,
     /// The columns, in order.
     columns: &'static [Column],
-    /// One `<tr class="row" role="row">` per record.
+    /// One row (`super::row::Row`) per record.
     rows: Vec<AnyView>,
 ) -> impl IntoView {
     let heads = columns

@@ -27,6 +27,7 @@ pub mod receipt_view;
 pub mod record_form;
 pub mod record_head;
 pub mod related;
+pub mod row;
 pub mod slice;
 pub mod state_badge;
 pub mod timeline;

@@ -1,7 +1,7 @@
 //! `/leases`: who holds what, stuck first. A lease is released on the page of what it holds.
 
 use chrono::{DateTime, Utc};
-use domain::{lease::LeaseState, view::LeaseRow};
+use domain::{lease::LeaseState, record::RecordType, view::LeaseRow};
 use leptos::prelude::*;
 use leptos_meta::Title;
 
@@ -15,6 +15,7 @@ use crate::{
         key::Key,
         list::{ListSpec, list_page},
         pager::Ways,
+        row::Row,
         state_badge::{PersonDot, StateBadge},
         timestamp::Ago,
     },
@@ -89,7 +90,7 @@ fn row(row: LeaseRow, as_of: DateTime<Utc>) -> AnyView {
     };
     let beat = row.lease.beat_at.map(|at| view! { <Ago at as_of/> });
     view! {
-        <tr class="row" role="row" data-status=row.status.as_str()>
+        <Row record=RecordType::Operation id=row.id.to_string() status=row.status.as_str()>
             <td role="cell" class="col-status">
                 {stale.then(|| view! { <PersonDot/> })}
                 <StateBadge status=row.status/>
@@ -106,7 +107,7 @@ fn row(row: LeaseRow, as_of: DateTime<Utc>) -> AnyView {
             <td role="cell" class="col-count num cell-sub">{row.lease.fence}</td>
             <td role="cell" class="col-count num cell-sub">{format!("{}\u{d7}", row.takeovers)}</td>
             <td role="cell" class="col-amount num"><Amount amount=row.amount/></td>
-        </tr>
+        </Row>
     }
     .into_any()
 }

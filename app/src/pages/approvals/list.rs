@@ -1,7 +1,7 @@
 //! `/approvals`: what waits for me, what I asked for, what is decided.
 
 use chrono::{DateTime, Utc};
-use domain::{action::Outcome, view::ApprovalView};
+use domain::{action::Outcome, record::RecordType, view::ApprovalView};
 use leptos::prelude::*;
 use leptos_meta::Title;
 
@@ -16,6 +16,7 @@ use crate::{
         list::{ListSpec, list_page},
         mark::{Mark, MarkBadge},
         pager::Ways,
+        row::Row,
         state_badge::PersonDot,
         timestamp::Ago,
     },
@@ -76,7 +77,7 @@ fn row(row: ApprovalView, as_of: DateTime<Utc>) -> AnyView {
     };
     let who = if row.mine { format!("{} (you)", row.requester) } else { row.requester.clone() };
     view! {
-        <tr class="row" role="row">
+        <Row record=RecordType::Approval id=row.id.to_string()>
             <td role="cell" class="col-status">
                 {(mark.person && !row.mine).then(|| view! { <PersonDot/> })}
                 <MarkBadge mark/>
@@ -91,7 +92,7 @@ fn row(row: ApprovalView, as_of: DateTime<Utc>) -> AnyView {
             <td role="cell" class="col-amount num"><Amount amount=row.amount/></td>
             <td role="cell" class="col-updated num cell-sub"><Ago at=row.requested_at as_of/></td>
             <td role="cell" class="col-updated num cell-sub">{expires}</td>
-        </tr>
+        </Row>
     }
     .into_any()
 }

@@ -1,7 +1,7 @@
 //! `/conflicts`: the list of payloads that were refused under a key that was taken.
 
 use chrono::{DateTime, Utc};
-use domain::view::ConflictRow;
+use domain::{record::RecordType, view::ConflictRow};
 use leptos::prelude::*;
 use leptos_meta::Title;
 
@@ -15,6 +15,7 @@ use crate::{
         key::Key,
         list::{ListSpec, list_page},
         pager::Ways,
+        row::Row,
         state_badge::StateBadge,
         timestamp::Ago,
     },
@@ -69,7 +70,7 @@ fn fields(kinds: Vec<String>) -> Vec<FilterField> {
 fn row(row: ConflictRow, as_of: DateTime<Utc>) -> AnyView {
     let key = if row.counted_only { format!("{} (and more)", row.key) } else { row.key };
     view! {
-        <tr class="row" role="row">
+        <Row record=RecordType::Conflict id=row.id.to_string()>
             <td role="cell" class="col-status">
                 <StateBadge status=row.status tombstoned=row.tombstoned/>
             </td>
@@ -84,7 +85,7 @@ fn row(row: ConflictRow, as_of: DateTime<Utc>) -> AnyView {
             <td role="cell" class="col-amount num"><Amount amount=row.amount/></td>
             <td role="cell" class="col-amount num"><Amount amount=row.other_amount/></td>
             <td role="cell" class="col-updated num cell-sub"><Ago at=row.last_at as_of/></td>
-        </tr>
+        </Row>
     }
     .into_any()
 }

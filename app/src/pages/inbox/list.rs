@@ -1,7 +1,7 @@
 //! `/inbox`: the list of messages.
 
 use chrono::{DateTime, Utc};
-use domain::{inbox::InboxState, machine::Machine as _, view::MessageRow};
+use domain::{inbox::InboxState, machine::Machine as _, record::RecordType, view::MessageRow};
 use leptos::prelude::*;
 use leptos_meta::Title;
 
@@ -16,6 +16,7 @@ use crate::{
         list::{ListSpec, list_page},
         mark::MarkBadge,
         pager::Ways,
+        row::Row,
         state_badge::PersonDot,
         timestamp::Ago,
     },
@@ -73,7 +74,7 @@ fn row(row: MessageRow, as_of: DateTime<Utc>) -> AnyView {
         view! { <span class="flag"><Icon name=IconName::Conflict/> "other content"</span> }
     });
     view! {
-        <tr class="row" role="row">
+        <Row record=RecordType::Message id=row.id.to_string()>
             <td role="cell" class="col-status">
                 {row.status.needs_person().then(|| view! { <PersonDot/> })}
                 <MarkBadge mark=row.status/>
@@ -89,7 +90,7 @@ fn row(row: MessageRow, as_of: DateTime<Utc>) -> AnyView {
             <td role="cell" class="col-count num cell-sub">{row.failures}</td>
             <td role="cell" class="col-updated num cell-sub"><Ago at=row.received_at as_of/></td>
             <td role="cell" class="col-flags"><span class="flags">{conflict}</span></td>
-        </tr>
+        </Row>
     }
     .into_any()
 }

@@ -1,7 +1,7 @@
 //! `/incidents`: the list of incidents.
 
 use chrono::{DateTime, Utc};
-use domain::{listing::IncidentState, view::IncidentRow};
+use domain::{listing::IncidentState, record::RecordType, view::IncidentRow};
 use leptos::prelude::*;
 use leptos_meta::Title;
 
@@ -15,6 +15,7 @@ use crate::{
         list::{ListSpec, list_page},
         mark::MarkBadge,
         pager::Ways,
+        row::Row,
         state_badge::PersonDot,
         timestamp::Ago,
     },
@@ -94,7 +95,7 @@ fn fields() -> Vec<FilterField> {
 fn row(row: IncidentRow, as_of: DateTime<Utc>) -> AnyView {
     let (about, amount) = row.about.map(|about| (about.key, about.amount)).unzip();
     view! {
-        <tr class="row" role="row">
+        <Row record=RecordType::Incident id=row.id.to_string()>
             <td role="cell" class="col-status">
                 {(row.status == IncidentState::Open).then(|| view! { <PersonDot/> })}
                 <MarkBadge mark=row.status/>
@@ -107,7 +108,7 @@ fn row(row: IncidentRow, as_of: DateTime<Utc>) -> AnyView {
             <td role="cell" class="col-amount num"><Amount amount=amount.flatten()/></td>
             <td role="cell" class="col-updated num cell-sub"><Ago at=row.opened_at as_of/></td>
             <td role="cell" class="col-taken cell-sub">{row.closed_by}</td>
-        </tr>
+        </Row>
     }
     .into_any()
 }

@@ -5,6 +5,7 @@ use chrono::{DateTime, Utc};
 use domain::{
     ids::OperationId,
     lease::{LeaseState, LeaseView},
+    record::RecordType,
     view::{AttentionRow, Cause, OperationRow, RecordRef},
 };
 use leptos::prelude::*;
@@ -14,6 +15,7 @@ use crate::{
         amount::Amount,
         data_table::Column,
         key::Key,
+        row::Row,
         state_badge::{PersonDot, StateBadge, cause_flag, flags, status_word},
         timestamp::Ago,
     },
@@ -49,7 +51,7 @@ pub const ATTENTION_COLUMNS: &[Column] = &[
 pub fn list_row(row: OperationRow, as_of: DateTime<Utc>) -> AnyView {
     let flags = flags(&row);
     view! {
-        <tr class="row" role="row" data-status=status_word(row.status, row.tombstoned)>
+        <Row record=RecordType::Operation id=row.id.to_string() status=status_word(row.status, row.tombstoned)>
             <td role="cell" class="col-status">
                 {row.needs_manual.then(|| view! { <PersonDot/> })}
                 <StateBadge status=row.status tombstoned=row.tombstoned/>
@@ -62,7 +64,7 @@ pub fn list_row(row: OperationRow, as_of: DateTime<Utc>) -> AnyView {
             <td role="cell" class="col-amount num"><Amount amount=row.amount/></td>
             <td role="cell" class="col-updated num cell-sub"><Ago at=row.updated_at as_of/></td>
             <td role="cell" class="col-flags">{flags}</td>
-        </tr>
+        </Row>
     }
     .into_any()
 }
@@ -72,7 +74,7 @@ pub fn attention_row(row: AttentionRow, as_of: DateTime<Utc>) -> AnyView {
     let AttentionRow { cause, record, operation, since } = row;
     let Some(row) = operation else { return other_row(cause, record, since, as_of) };
     view! {
-        <tr class="row" role="row" data-status=status_word(row.status, row.tombstoned)>
+        <Row record=RecordType::Operation id=row.id.to_string() status=status_word(row.status, row.tombstoned)>
             <td role="cell" class="col-status">
                 <PersonDot/>
                 <StateBadge status=row.status tombstoned=row.tombstoned/>
@@ -84,7 +86,7 @@ pub fn attention_row(row: AttentionRow, as_of: DateTime<Utc>) -> AnyView {
             <td role="cell" class="col-amount num"><Amount amount=row.amount/></td>
             <td role="cell" class="col-updated num cell-sub"><Ago at=since as_of/></td>
             <td role="cell" class="col-taken cell-sub">{row.taken_by.map(taken)}</td>
-        </tr>
+        </Row>
     }
     .into_any()
 }

@@ -1,7 +1,7 @@
 //! `/outbox`: the list of events.
 
 use chrono::{DateTime, Utc};
-use domain::{machine::Machine as _, outbox::EventStatus, view::EventRow};
+use domain::{machine::Machine as _, outbox::EventStatus, record::RecordType, view::EventRow};
 use leptos::prelude::*;
 use leptos_meta::Title;
 
@@ -15,6 +15,7 @@ use crate::{
         list::{ListSpec, list_page},
         mark::MarkBadge,
         pager::Ways,
+        row::Row,
         state_badge::PersonDot,
         timestamp::Ago,
     },
@@ -75,7 +76,7 @@ fn row(row: EventRow, as_of: DateTime<Utc>) -> AnyView {
     };
     let destination = row.destination.map(|name| view! { <Key text=name/> });
     view! {
-        <tr class="row" role="row">
+        <Row record=RecordType::Event id=row.id.to_string()>
             <td role="cell" class="col-status">
                 {(row.status == EventStatus::Dead).then(|| view! { <PersonDot/> })}
                 <MarkBadge mark=row.status/>
@@ -91,7 +92,7 @@ fn row(row: EventRow, as_of: DateTime<Utc>) -> AnyView {
             <td role="cell" class="col-count num cell-sub">{row.attempts}</td>
             <td role="cell" class="col-name cell-sub">{order}</td>
             <td role="cell" class="col-updated num cell-sub"><Ago at=row.created_at as_of/></td>
-        </tr>
+        </Row>
     }
     .into_any()
 }

@@ -1,7 +1,9 @@
 //! `/workflows`: the list of workflows.
 
 use chrono::{DateTime, Utc};
-use domain::{machine::Machine as _, view::WorkflowRow, workflow::WorkflowState};
+use domain::{
+    machine::Machine as _, record::RecordType, view::WorkflowRow, workflow::WorkflowState,
+};
 use leptos::prelude::*;
 use leptos_meta::Title;
 
@@ -15,6 +17,7 @@ use crate::{
         list::{ListSpec, list_page},
         mark::{Mark, MarkBadge},
         pager::Ways,
+        row::Row,
         state_badge::PersonDot,
         timestamp::Ago,
     },
@@ -67,7 +70,7 @@ fn fields() -> Vec<FilterField> {
 fn row(row: WorkflowRow, as_of: DateTime<Utc>) -> AnyView {
     let mark = Mark::from(row.status);
     view! {
-        <tr class="row" role="row">
+        <Row record=RecordType::Workflow id=row.id.to_string()>
             <td role="cell" class="col-status">
                 {mark.person.then(|| view! { <PersonDot/> })}
                 <MarkBadge mark/>
@@ -87,7 +90,7 @@ fn row(row: WorkflowRow, as_of: DateTime<Utc>) -> AnyView {
             <td role="cell" class="col-count num cell-sub">{format!("v{}", row.definition_version)}</td>
             <td role="cell" class="col-updated num cell-sub"><Ago at=row.created_at as_of/></td>
             <td role="cell" class="col-updated num cell-sub"><Ago at=row.updated_at as_of/></td>
-        </tr>
+        </Row>
     }
     .into_any()
 }

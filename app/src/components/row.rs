@@ -1,0 +1,27 @@
+//! One record's row in a list: the one place that learns what all rows carry.
+
+use domain::record::RecordType;
+use leptos::prelude::*;
+
+/// A row about a record, which says in its markup which one: what changes while the list is read,
+/// and what a person picks, is found by it.
+#[component]
+pub fn Row(
+    /// What the row is about.
+    record: RecordType,
+    /// Its id.
+    #[prop(into)]
+    id: String,
+    /// The word of its state, for the tint.
+    #[prop(optional)]
+    status: Option<&'static str>,
+    children: Children,
+) -> impl IntoView {
+    let record = format!("{}/{id}", record.label());
+    view! {
+        <tr class="row" role="row" data-record=record data-status=status>
+            {children()}
+        </tr>
+    }
+    .into_any()
+}
