@@ -8,7 +8,10 @@ use chrono::{DateTime, Utc};
 use domain::{access::Permission, problem::Code};
 use form_urlencoded::Serializer;
 
-use crate::error::{Field, RefusalView};
+use crate::{
+    error::{Field, RefusalView},
+    location::value,
+};
 
 /// The most of a typed line that comes back, in bytes: a reason of full length, whatever its script.
 const MAX_LINE_BYTES: usize = 3 * domain::action::MAX_REASON_CHARS;
@@ -106,14 +109,6 @@ impl RefusedForm {
             },
         })
     }
-}
-
-/// The first value of a name in a raw query, decoded once.
-#[must_use]
-pub fn value(query: &str, name: &str) -> Option<String> {
-    form_urlencoded::parse(query.trim_start_matches('?').as_bytes())
-        .find(|(key, _)| key == name)
-        .map(|(_, value)| value.into_owned())
 }
 
 fn bounded(text: &str, max: usize) -> &str {

@@ -101,3 +101,31 @@ pub fn right(missing: Permission) -> AnyView {
         format!("It takes the right to {}. Held by: {}.", missing.label(), holders.join(", "));
     view! { <p>{words}</p> }.into_any()
 }
+
+/// Why an action would be refused now, before anybody tries; `more` is said after the advice.
+#[must_use]
+pub fn would_be_refused(code: Code, missing: Option<Permission>, more: Option<String>) -> AnyView {
+    view! {
+        <Notice tone=Tone::Caution title=code.title()>
+            <p>{code.advice()} " " {more}</p>
+            {missing.map(right)}
+        </Notice>
+    }
+    .into_any()
+}
+
+/// The record has changed since its form was opened: the command will say what that means. `what` is
+/// the record in a word, `state` where it stands.
+#[must_use]
+pub fn moved_on(what: &str, opened_at: i64, state: &str, version: i64) -> AnyView {
+    let words = format!(
+        "This form was opened at version {opened_at}; the {what} is {state} at version {version} now. \
+         Sending the decision that was taken shows its receipt again; any other is refused."
+    );
+    view! {
+        <Notice tone=Tone::Caution title="The record has changed since.">
+            <p>{words}</p>
+        </Notice>
+    }
+    .into_any()
+}

@@ -14,7 +14,7 @@ use leptos::prelude::*;
 use super::{
     form_field::LineField,
     icon::{Icon, IconName},
-    notice::{Notice, Tone, right},
+    notice::{moved_on, right, would_be_refused},
     receipt_view::decided,
     timestamp::Timestamp,
 };
@@ -67,7 +67,7 @@ pub fn RecordForm<'a>(
     let kept = kept.unwrap_or_default();
     let summary = refusal.as_ref().map(|refusal| summary(refusal, &decision, other));
     let hint = refusal.is_none().then(|| hint(offer.as_ref(), &state)).flatten();
-    let moved_on = opened_at.map(|opened_at| moved_on(opened_at, &decision));
+    let moved_on = opened_at.map(|at| moved_on(target.kind.label(), at, &state, version));
     // Elsewhere a second person is asked by sending the form; one's own request takes somebody else.
     let own = target.kind == TargetType::Approval
         && offer.as_ref().is_some_and(|offer| offer.refusal == Some(Code::SecondPersonRequired));
@@ -170,30 +170,5 @@ fn hint(offer: Option<&ActionOffer>, state: &str) -> Option<AnyView> {
         }
     };
     let stands = (code == Code::NotAllowedInState).then(|| format!("It is {state} now."));
-    Some(
-        view! {
-            <Notice tone=Tone::Caution title=code.title()>
-                <p>{code.advice()} " " {stands}</p>
-                {missing.map(right)}
-            </Notice>
-        }
-        .into_any(),
-    )
-}
-
-/// The record has changed since the form was opened: the command will say what that means.
-fn moved_on(opened_at: i64, decision: &Decision) -> AnyView {
-    let words = format!(
-        "This form was opened at version {opened_at}; the {} is {} at version {} now. Sending the \
-         decision that was taken shows its receipt again; any other is refused.",
-        decision.target.kind.label(),
-        decision.state,
-        decision.version
-    );
-    view! {
-        <Notice tone=Tone::Caution title="The record has changed since.">
-            <p>{words}</p>
-        </Notice>
-    }
-    .into_any()
+    Some(would_be_refused(code, missing, stands))
 }

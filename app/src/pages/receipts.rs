@@ -5,12 +5,13 @@ use leptos::prelude::*;
 use leptos_meta::Title;
 
 use crate::{
-    api::{found::Found, reading::Reading, receipts::receipt, refused::value},
+    api::{found::Found, reading::Reading, receipts::receipt},
     components::{
         notice::{Notice, Tone},
         receipt_view::ReceiptView,
     },
     error::ConsoleError,
+    location::value,
     pages::{
         address::{query, record_id},
         elsewhere::InAnotherTenant,

@@ -16,17 +16,13 @@ use super::{
     failed::{Failed, no_such_record},
 };
 use crate::{
-    api::{
-        found::Found,
-        reading::Reading,
-        receipts::receipt,
-        refused::{RefusedForm, value},
-    },
+    api::{found::Found, reading::Reading, receipts::receipt, refused::RefusedForm},
     components::{
         mark::{Mark, MarkBadge},
         record_form::{Decision, RecordForm},
     },
     error::ConsoleError,
+    location::value,
 };
 
 /// The page of the record that the address names.

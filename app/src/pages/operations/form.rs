@@ -17,9 +17,10 @@ use crate::{
         reading::Reading,
         receipts::receipt,
         records::plan,
-        refused::{RefusedForm, value},
+        refused::RefusedForm,
     },
     error::ConsoleError,
+    location::value,
     pages::{
         address::{query, record_id, verb},
         elsewhere::InAnotherTenant,

@@ -24,7 +24,7 @@ use crate::{
         form_field::LineField,
         icon::{Icon, IconName},
         key::Key,
-        notice::{Notice, Tone},
+        notice::{moved_on, would_be_refused},
         plan::plan_list,
         state_badge::StateBadge,
         verdict_band::VerdictBand,
@@ -67,8 +67,9 @@ pub fn FormBody<'a>(
         let other = known.other.as_ref();
         view! { <RefusalSummary refusal verb detail other/> }.into_any()
     });
-    let hint = refusal.is_none().then(|| offer.as_ref().and_then(offer_notice)).flatten();
-    let moved_on = known.opened_at.map(|opened_at| moved_on(opened_at, detail));
+    let hint = refusal.is_none().then(|| offer.as_ref().and_then(hint)).flatten();
+    let moved_on =
+        known.opened_at.map(|at| moved_on("operation", at, row.status.label(), row.version));
     let enabled = known.opened_at.is_some()
         || verb.fits(row.status)
             && offer.as_ref().is_none_or(|offer| {
@@ -120,40 +121,10 @@ pub fn FormBody<'a>(
     .into_any()
 }
 
-/// The record has changed since the form was opened: the command will say what that means.
-fn moved_on(opened_at: i64, detail: &OperationDetail) -> AnyView {
-    let words = format!(
-        "This form was opened at version {opened_at}; the operation is {} at version {} now. Sending \
-         the decision that was taken shows its receipt again; any other is refused.",
-        detail.row.status.label(),
-        detail.row.version
-    );
-    view! {
-        <Notice tone=Tone::Caution title="The operation has changed since.">
-            <p>{words}</p>
-        </Notice>
-    }
-    .into_any()
-}
-
 /// Why an action would be refused now, before anybody tries.
-fn offer_notice(offer: &ActionOffer) -> Option<AnyView> {
+fn hint(offer: &ActionOffer) -> Option<AnyView> {
     let code = offer.refusal.or_else(|| offer.missing.map(|_| Code::PermissionMissing))?;
-    let right = offer.missing.map(|missing| {
-        let holders: Vec<_> = missing.holders().iter().map(ToString::to_string).collect();
-        let words =
-            format!("It takes the right to {}. Held by: {}.", missing.label(), holders.join(", "));
-        view! { <p>{words}</p> }
-    });
-    Some(
-        view! {
-            <Notice tone=Tone::Caution title=code.title()>
-                <p>{code.advice()}</p>
-                {right}
-            </Notice>
-        }
-        .into_any(),
-    )
+    Some(would_be_refused(code, offer.missing, None))
 }
 
 fn form(

@@ -11,7 +11,7 @@ use domain::{
 use leptos::prelude::*;
 
 use crate::{
-    components::{receipt_view::decided, timestamp::Timestamp},
+    components::{notice::right, receipt_view::decided, timestamp::Timestamp},
     error::RefusalView,
     text,
 };
@@ -58,16 +58,7 @@ fn particulars(
             .filter(|other| other.target == detail.row.id.to_string())
             .map(other_decision)
             .into_any(),
-        Code::PermissionMissing => {
-            let missing = refusal.missing.unwrap_or(verb.permission());
-            let holders: Vec<_> = missing.holders().iter().map(ToString::to_string).collect();
-            let words = format!(
-                "It takes the right to {}. Held by: {}.",
-                missing.label(),
-                holders.join(", ")
-            );
-            view! { <p>{words}</p> }.into_any()
-        }
+        Code::PermissionMissing => right(refusal.missing.unwrap_or(verb.permission())),
         Code::TooEarly => refusal.at.or(detail.not_before).map(possible_from).into_any(),
         Code::NotAllowedInState
             if verb == Verb::Release && detail.row.lease.state == LeaseState::Live =>

@@ -44,17 +44,11 @@ type Part = (How, &'static str, String);
 #[must_use]
 pub fn health_line(health: &HealthView, as_of: DateTime<Utc>) -> AnyView {
     let parts = parts(health, as_of);
-    let worst = parts.iter().filter(|(how, ..)| *how != How::Good).count();
-    let (how, words) = match worst {
-        0 => (How::Good, "All parts work".to_owned()),
-        1 => (
-            parts.iter().map(|(how, ..)| *how).max_by_key(|how| *how as u8).unwrap_or(How::Look),
-            "One part needs a look".to_owned(),
-        ),
-        many => (
-            parts.iter().map(|(how, ..)| *how).max_by_key(|how| *how as u8).unwrap_or(How::Look),
-            format!("{many} parts need a look"),
-        ),
+    let how = parts.iter().map(|(how, ..)| *how).max_by_key(|how| *how as u8).unwrap_or(How::Good);
+    let words = match parts.iter().filter(|(how, ..)| *how != How::Good).count() {
+        0 => "All parts work".to_owned(),
+        1 => "One part needs a look".to_owned(),
+        many => format!("{many} parts need a look"),
     };
     view! {
         <a class="health-line" href="#health" data-health=how.word()>
