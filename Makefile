@@ -2,10 +2,10 @@
 # codes pass through unchanged.
 
 .DEFAULT_GOAL := help
-.PHONY: help demo dev test faults bench check queries fmt
+.PHONY: help demo dev test browser-all faults bench check queries fmt
 
 help: ## list the targets
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' Makefile
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-11s %s\n", $$1, $$2 }' Makefile
 
 demo: ## install what is missing, build the release, run the demo on http://127.0.0.1:3000
 	@ci/demo.sh
@@ -15,6 +15,9 @@ dev: ## watch the sources and reload, on the demo's data (needs cargo-leptos)
 
 test: ## every test; STAGES="main faults plans queries browser" chooses
 	@ci/test.sh $(STAGES)
+
+browser-all: ## every page in every theme and width, both ways, zoomed and on paper
+	@ONCEOVER_E2E_ALL=1 ci/test.sh browser
 
 faults: ## the long fault suite, with its controls; FAULT_SEED repeats a run
 	@ci/faults.sh

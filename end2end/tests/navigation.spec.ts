@@ -1,5 +1,6 @@
 // The address is the state: awkward searches survive scripts, Back and a pasted link.
-import { demo } from './demo'
+import type { Locator } from '@playwright/test'
+import { demo, effectOf, operation, unknownPayment } from './demo'
 import { alive, expect, signIn, test } from './fixtures'
 
 const awkward = '/ % + & : @ ( ) é 😀 "\'<b>'
@@ -42,19 +43,45 @@ test('after signing out, Back shows the sign-in page', async ({ page }) => {
   await expect(page).toHaveURL(/\/sign-in/)
 })
 
-test('the confirm journey works by keyboard alone', async ({ page }) => {
+test('the whole confirm journey works by keyboard alone', async ({ page, request }) => {
+  test.setTimeout(90_000)
+  const payment = await unknownPayment(request, 'keys')
+  const effect = await effectOf(request, payment.invoice)
+  const press = (key: string) => page.keyboard.press(key)
+  /** Goes on with Tab until it stands on the element. */
+  const reach = async (what: Locator) => {
+    const there = () => what.evaluate((node) => node === document.activeElement)
+    for (let presses = 0; presses < 80 && !(await there()); presses++) await press('Tab')
+    expect(await there(), `${what} can be reached by Tab`).toBe(true)
+  }
   await signIn(page, 'operator@acme.test')
   await alive(page)
   await expect(page.locator('.search-key'), 'the key is offered once it works').toBeVisible()
-  await page.keyboard.press('/')
-  await page.keyboard.type('INV-2026-0042')
-  await page.keyboard.press('Enter')
-  await expect(page).toHaveURL(/q=INV-2026-0042/)
+  await press('/')
+  await page.keyboard.type(payment.invoice)
+  await press('Enter')
+  await expect(page).toHaveURL(new RegExp(`q=${payment.invoice}`))
   await alive(page)
-  const link = page.locator('main a[href^="/operations/"]').first()
-  for (let presses = 0; presses < 60 && !(await link.evaluate((node) => node === document.activeElement)); presses++) {
-    await page.keyboard.press('Tab')
-  }
-  await page.keyboard.press('Enter')
-  await expect(page).toHaveURL(/\/operations\/[0-9a-f-]{36}/)
+  await reach(page.locator(`main a[href="/operations/${payment.id}"]`).first())
+  await press('Enter')
+  await expect(page).toHaveURL(new RegExp(`/operations/${payment.id}$`))
+  await alive(page)
+  await reach(page.locator(`main a[href^="/operations/${payment.id}/confirm"]`).first())
+  await press('Enter')
+  await expect(page).toHaveURL(/\/confirm$/)
+  await alive(page)
+  // A group of radio buttons is one stop; nothing is chosen until a key chooses.
+  await reach(page.locator('input[name=outcome]').first())
+  await press('Space')
+  await expect(page.locator('input[name=outcome][value=happened]')).toBeChecked()
+  await reach(page.locator('input[name=external_reference]'))
+  await page.keyboard.type(effect.id)
+  await reach(page.locator('textarea[name=evidence]'))
+  await page.keyboard.type('The provider’s list, line 1')
+  await reach(page.locator('input[name=reason]'))
+  await page.keyboard.type('Found in the provider’s list.')
+  await reach(page.locator('main button[type=submit]').last())
+  await press('Enter')
+  await expect(page).toHaveURL(/\/receipts\//)
+  expect((await operation(request, payment.id)).status).toBe('succeeded')
 })

@@ -1,39 +1,14 @@
-// Every page, in light and dark and at three widths: axe finds nothing, the console is quiet, and a
-// picture of it is kept.
-import AxeBuilder from '@axe-core/playwright'
-import type { Page } from '@playwright/test'
+// Every page, both ways, is looked at; see look.ts.
 import { effectOf, unknownPayment } from './demo'
 import { alive, expect, signIn, test } from './fixtures'
+import { look } from './look'
 
-const widths = [
-  ['wide', 1440, 900],
-  ['middle', 900, 800],
-  ['narrow', 320, 700],
-] as const
-
-async function look(page: Page, name: string) {
-  for (const theme of ['light', 'dark'] as const) {
-    await page.emulateMedia({ colorScheme: theme })
-    for (const [width, x, y] of widths) {
-      await page.setViewportSize({ width: x, height: y })
-      const overflow = await page.evaluate(() => document.documentElement.scrollWidth - window.innerWidth)
-      expect(overflow, `${name} ${theme} ${width}: nothing runs past the edge`).toBeLessThanOrEqual(0)
-      await page.screenshot({ path: `artefacts/shots/${name}-${theme}-${width}.png`, fullPage: true })
-    }
-    await page.setViewportSize({ width: 1440, height: 900 })
-    const { violations } = await new AxeBuilder({ page }).analyze()
-    const found = violations.map(({ id, nodes }) => `${id}: ${nodes.map((node) => node.html).join(' | ')}`)
-    expect(found, `${name} ${theme}: axe finds nothing`).toEqual([])
-  }
-}
-
-test('sign-in', async ({ page }) => {
+test('sign-in @no-js', async ({ page }) => {
   await page.goto('/sign-in')
-  await alive(page)
   await look(page, 'sign-in')
 })
 
-test('the first page shows what needs a person, without a click', async ({ page }) => {
+test('the first page shows what needs a person, without a click @no-js', async ({ page }) => {
   await signIn(page, 'operator@acme.test')
   for (const queue of ['Unknown outcomes', 'Stuck leases', 'Payload conflicts']) {
     await expect(page.getByText(queue).first()).toBeVisible()
@@ -43,32 +18,26 @@ test('the first page shows what needs a person, without a click', async ({ page 
     await expect(page.locator('main a[href^="/operations/"]').first(), `${cause} is there`).toBeVisible()
   }
   await page.goto('/')
-  await alive(page)
   await look(page, 'attention')
 })
 
-test('lists', async ({ page }) => {
+test('lists @no-js', async ({ page }) => {
   test.setTimeout(120_000)
   await signIn(page, 'viewer@acme.test', '/operations')
-  await alive(page)
   await look(page, 'operations')
   await page.goto('/operations?status=unknown&needs_manual=true')
-  await alive(page)
   await look(page, 'operations-filtered')
   await page.goto('/operations?q=no+such+thing')
-  await alive(page)
   await look(page, 'operations-empty')
 })
 
-test('an operation, its forms and its receipt', async ({ page, request }) => {
+test('an operation, its forms and its receipt @no-js', async ({ page, request }) => {
   test.setTimeout(120_000)
   const payment = await unknownPayment(request, 'look')
   await signIn(page, 'operator@acme.test', `/operations/${payment.id}`)
-  await alive(page)
   await look(page, 'operation-unknown')
   for (const verb of ['confirm', 'reconcile']) {
     await page.goto(`/operations/${payment.id}/${verb}`)
-    await alive(page)
     await look(page, `form-${verb}`)
   }
   await page.goto(`/operations/${payment.id}/confirm`)
@@ -79,18 +48,15 @@ test('an operation, its forms and its receipt', async ({ page, request }) => {
   await page.locator('input[name=reason]').fill('Seen in the provider’s list.')
   await page.getByRole('button', { name: /^Confirm/ }).click()
   await expect(page).toHaveURL(/\/receipts\//)
-  await alive(page)
   await look(page, 'receipt')
   await page.goto(`/operations/${payment.id}`)
-  await alive(page)
   await look(page, 'operation-succeeded')
 })
 
-test('a payload conflict, field by field', async ({ page }) => {
+test('a payload conflict, field by field @no-js', async ({ page }) => {
   await signIn(page, 'operator@acme.test', '/operations?conflict=true')
   await page.locator('main a[href^="/operations/"]').first().click()
   await expect(page).toHaveURL(/\/operations\/[0-9a-f-]{36}/)
-  await alive(page)
   await look(page, 'operation-conflict')
 })
 
@@ -105,43 +71,63 @@ for (const [list, state, form] of [
   ['incidents', 'status=open', 'close'],
 ] as const) {
   const name = `${list}${state ? `-${state.split('=')[1]}` : ''}`
-  test(`${name}: the list, one of them, and what can be decided`, async ({ page }) => {
+  test(`${name}: the list, one of them, and what can be decided @no-js`, async ({ page }) => {
     test.setTimeout(180_000)
     await signIn(page, 'approver@acme.test', `/${list}?${state}`)
-    await alive(page)
-    await look(page, `${name}-list`)
+      await look(page, `${name}-list`)
     await page.locator(`main a.row-link[href^="/${list}/"]`).first().click()
     await expect(page).toHaveURL(new RegExp(`/${list}/[0-9a-f-]{36}`))
-    await alive(page)
-    await look(page, name)
+      await look(page, name)
     if (!form) return
     await page.goto(`${new URL(page.url()).pathname}/${form}`)
     await expect(page.locator('main form input[name=reason]')).toBeVisible()
-    await alive(page)
-    await look(page, `${name}-${form}`)
+      await look(page, `${name}-${form}`)
   })
 }
 
-test('leases, and the audit log of an auditor', async ({ page }) => {
+test('leases, and the audit log of an auditor @no-js', async ({ page }) => {
   test.setTimeout(120_000)
   await signIn(page, 'auditor@acme.test', '/leases')
-  await alive(page)
   await look(page, 'leases')
   await page.goto('/audit')
-  await alive(page)
   await look(page, 'audit')
 })
 
-test('who I am', async ({ page }) => {
+test('an undo that went wrong, on its own page @no-js', async ({ page }) => {
+  await signIn(page, 'operator@acme.test', '/?cause=stuck_compensation')
+  await page.locator('main a.row-link').first().click()
+  const undo = page.locator('main a[href^="/compensations/"]').first()
+  const href = await undo.getAttribute('href')
+  await page.goto(`${href!.split('/').slice(0, 3).join('/')}`)
+  await expect(page.locator('main h1')).toContainText('Undo of')
+  await look(page, 'undo')
+})
+
+test('kinds and staff, for an administrator @no-js', async ({ page }) => {
+  test.setTimeout(120_000)
+  await signIn(page, 'admin@acme.test', '/admin/kinds')
+  await look(page, 'kinds')
+  await page.locator('main a.row-link').first().click()
+  await expect(page).toHaveURL(/\/admin\/kinds\/[a-z.]+/)
+  await look(page, 'kind')
+  await page.goto('/admin/staff')
+  await look(page, 'staff')
+  await page.locator('main a.row-link').first().click()
+  await expect(page).toHaveURL(/\/admin\/staff\/[0-9a-f-]{36}/)
+  await look(page, 'member')
+  await page.goto(`${new URL(page.url()).pathname}/grant`)
+  await look(page, 'member-grant')
+})
+
+test('who I am @no-js', async ({ page }) => {
   await signIn(page, 'auditor@acme.test', '/me')
-  await alive(page)
   await look(page, 'me')
 })
 
 test.describe('what is not there', () => {
   test.use({ tolerated: [/status of 404/] })
 
-  test('an unknown id and another tenant’s are the same page', async ({ page, request }) => {
+  test('an unknown id and another tenant’s are the same page @no-js', async ({ page, request }) => {
     const payment = await unknownPayment(request, 'foreign')
     await signIn(page, 'operator@globex.test')
     const texts = []
@@ -151,7 +137,6 @@ test.describe('what is not there', () => {
       texts.push((await page.locator('main').innerText()).replaceAll(id, ''))
     }
     expect(texts[0]).toBe(texts[1])
-    await alive(page)
-    await look(page, 'not-found')
+      await look(page, 'not-found')
   })
 })
