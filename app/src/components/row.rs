@@ -17,7 +17,7 @@ pub fn Row(
     status: Option<&'static str>,
     children: Children,
 ) -> impl IntoView {
-    let record = format!("{}/{id}", record.label());
+    let record = [record.label().to_owned(), id].join("/");
     view! {
         <tr class="row" role="row" data-record=record data-status=status>
             {children()}
