@@ -44,7 +44,7 @@ pub use settings::{Destination, Limits, ProviderEndpoint, Settings};
 pub use store::{answer::StoredAnswer, detail::ServiceView};
 
 use database::Pools;
-use operations::Walks;
+use operations::{Replays, Walks};
 use provider::Providers;
 use reconciliation::Turns;
 use workflows::Registry;
@@ -56,6 +56,7 @@ pub struct Engine {
     providers: Arc<Providers>,
     turns: Arc<Turns>,
     walks: Arc<Walks>,
+    replays: Replays,
     settings: Arc<Settings>,
     workflows: Arc<Registry>,
 }
@@ -81,6 +82,7 @@ impl Engine {
         models: Vec<(String, Arc<dyn provider::Model>)>,
     ) -> Result<Self, EngineError> {
         let pools = Pools::connect(&settings).await?;
+        let replays = Replays::start(pools.engine().clone());
         let providers = Arc::new(Providers::new(&settings, models)?);
         let workflows = Arc::new(Registry::new(&settings.workflows)?);
         Ok(Self {
@@ -88,6 +90,7 @@ impl Engine {
             providers,
             turns: Arc::default(),
             walks: Arc::default(),
+            replays,
             settings: Arc::new(settings),
             workflows,
         })

@@ -89,6 +89,11 @@ pub struct OperationDetail {
     pub expires_at: Option<DateTime<Utc>>,
     /// When its contents were removed.
     pub tombstoned_at: Option<DateTime<Utc>>,
+    /// How often its final answer was given again, at least: what a process had not written when it was
+    /// killed is not in it.
+    pub replays: i64,
+    /// When last.
+    pub replayed_at: Option<DateTime<Utc>>,
     /// The instant before which *it did not happen* is refused (O22).
     pub not_before: Option<DateTime<Utc>>,
     /// The workflow's key, where a step made it.

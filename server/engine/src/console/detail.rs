@@ -35,7 +35,7 @@ use crate::{
         event::Moved,
         evidence, incident, kind,
         kind::KindPolicy,
-        lease, listing, note, row,
+        lease, listing, note, replay, row,
     },
 };
 
@@ -82,6 +82,7 @@ impl Engine {
             let notes = note::of(&mut tx, target).await?;
             let moves = event::of(&mut tx, target, MAX_EVENTS).await?;
             let audit = audit::of(&mut tx, target).await?;
+            let replayed = replay::of(&mut tx, target).await?;
             tx.commit().await?;
 
             let payload = detail.payload.as_deref().and_then(|bytes| Json::parse(bytes).ok());
@@ -117,6 +118,8 @@ impl Engine {
                 completed_at: detail.completed_at,
                 expires_at: detail.expires_at,
                 tombstoned_at: detail.tombstoned_at,
+                replays: replayed.map_or(0, |(replays, _)| replays),
+                replayed_at: replayed.map(|(_, at)| at),
                 workflow_key: None,
                 conflicts,
                 evidence,

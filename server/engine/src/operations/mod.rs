@@ -14,6 +14,7 @@ mod links;
 mod moves;
 mod payload;
 mod purge;
+mod replays;
 mod reserve;
 mod view;
 mod walk;
@@ -33,6 +34,7 @@ pub(crate) use late::{Said, keep_evidence};
 pub(crate) use links::tell_link;
 pub(crate) use moves::Moves;
 pub(crate) use payload::{bounded, hashed_term, masked, parse as parse_payload, terms as terms_of};
+pub(crate) use replays::Replays;
 pub(crate) use walk::Walks;
 
 pub(crate) use crate::{backoff::jittered_backoff_ms, database::retrying};

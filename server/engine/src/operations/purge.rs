@@ -9,7 +9,9 @@ use crate::{
     Engine,
     error::EngineError,
     report::Report,
-    store::{Target, conflict, due, evidence, incident, kind, note, operation, pointer, term},
+    store::{
+        Target, conflict, due, evidence, incident, kind, note, operation, pointer, replay, term,
+    },
 };
 
 /// Rows of one run.
@@ -75,6 +77,7 @@ impl Engine {
         evidence::purge(&mut tx, target).await?;
         note::purge(&mut tx, target).await?;
         incident::purge(&mut tx, target).await?;
+        replay::purge(&mut tx, target).await?;
         let purged = operation::purge(&mut tx, &row).await?;
         tx.commit().await?;
         Ok(purged)

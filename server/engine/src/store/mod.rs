@@ -38,6 +38,7 @@ pub mod outbox_attempt;
 pub mod outbox_listing;
 pub mod outcome;
 pub mod pointer;
+pub mod replay;
 pub mod row;
 pub mod session;
 pub mod staff;

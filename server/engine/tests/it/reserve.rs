@@ -8,8 +8,12 @@ use domain::{
 };
 use engine::{Admission, FinishOutcome, Reserve, StoredAnswer};
 use std::time::Duration;
+use testkit::eventually;
 
 use crate::fixture::{Fixture, PAYLOAD, action, code, finish, mail_request, request, won};
+
+/// How long anything may take; far more than it does.
+const LIMIT: Duration = Duration::from_secs(20);
 
 #[tokio::test]
 async fn fifty_at_once_one_wins_and_the_others_wait() {
@@ -345,4 +349,25 @@ async fn after_a_persons_guess_no_new_key_is_called_safe() {
     fixture.finish(id, fence, FinishOutcome::Rejected, None).await.unwrap();
     let again = fixture.engine.reserve(&fixture.service, mail_request("m")).await.unwrap();
     assert!(matches!(again, Admission::FailedTerminal { safe_new_key: false, .. }), "{again:?}");
+}
+
+#[tokio::test]
+async fn how_often_an_answer_was_given_again_is_told_and_moves_nothing() {
+    let fixture = Fixture::new().await;
+    let viewer = fixture.person("viewer", Role::Viewer).await;
+    let (id, fence) = fixture.executing("charge INV-7").await;
+    fixture.finish(id, fence, FinishOutcome::Done, Some("ch_7")).await.unwrap();
+    let before = fixture.engine.operation(&viewer, id).await.unwrap();
+    assert_eq!((before.replays, before.replayed_at), (0, None));
+    for _ in 0..3 {
+        assert!(matches!(fixture.reserve("charge INV-7").await, Admission::Replayed { .. }));
+    }
+    eventually("three replays are counted", LIMIT, async || {
+        fixture.engine.operation(&viewer, id).await.unwrap().replays == 3
+    })
+    .await;
+    let after = fixture.engine.operation(&viewer, id).await.unwrap();
+    assert!(after.replayed_at.is_some());
+    assert_eq!(after.row.version, before.row.version, "a count moves no version");
+    assert_eq!(after.timeline.len(), before.timeline.len());
 }

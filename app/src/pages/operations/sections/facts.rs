@@ -27,6 +27,7 @@ pub fn FactsColumn<'a>(
             {lease(detail)}
             {counts(detail)}
             {instants(detail)}
+            {key_life(detail)}
             {policy(&detail.kind)}
         </div>
     }
@@ -127,10 +128,30 @@ fn instants(detail: &OperationDetail) -> AnyView {
         fact_at("Last call began", detail.started_at),
         fact_at("Last moved", Some(detail.row.updated_at)),
         fact_at("Became final", detail.completed_at),
-        fact_at("Expires from", detail.expires_at),
-        fact_at("Contents removed", detail.tombstoned_at),
     ];
     group("Instants", facts.into_iter().flatten().collect())
+}
+
+/// How long the key keeps its answer, and how often it gave it.
+fn key_life(detail: &OperationDetail) -> AnyView {
+    let replays = match detail.replays {
+        0 => "not once".to_owned(),
+        1 => "once".to_owned(),
+        n => format!("{n} times"),
+    };
+    let kept = match (detail.tombstoned_at, detail.expires_at) {
+        (Some(_), _) => fact("A repeat gets", "state and reference alone".to_owned()),
+        (None, None) => fact("Expires", "never: as long as what it made".to_owned()),
+        (None, Some(_)) => fact("A repeat gets", "the stored answer".to_owned()),
+    };
+    let facts = [
+        Some(kept).filter(|_| detail.row.status.is_final()),
+        Some(fact("Answered again", replays)),
+        fact_at("Last time", detail.replayed_at),
+        fact_at("Expires from", detail.expires_at),
+        fact_at("Tombstone since", detail.tombstoned_at),
+    ];
+    group("Life of its key", facts.into_iter().flatten().collect())
 }
 
 fn policy(kind: &KindView) -> AnyView {

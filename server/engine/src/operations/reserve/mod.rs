@@ -124,6 +124,18 @@ pub enum Admission {
     },
 }
 
+impl Admission {
+    /// The operation whose final answer this is, given once more.
+    const fn given_again(&self) -> Option<OperationId> {
+        match self {
+            Self::Replayed { id, .. }
+            | Self::FailedTerminal { id, .. }
+            | Self::Tombstoned { id, .. } => Some(*id),
+            _ => None,
+        }
+    }
+}
+
 /// A request that passed every check that needs no row.
 struct Checked {
     target_tenant: domain::ids::TenantId,
@@ -171,6 +183,9 @@ impl Engine {
         loop {
             let admission = retrying(|| self.reserve_once(by, request, &checked)).await?;
             if !matches!(admission, Admission::InProgress { .. }) || Instant::now() >= until {
+                if let Some(id) = admission.given_again() {
+                    self.replays.count(Target { tenant: checked.target_tenant, id });
+                }
                 return Ok(admission);
             }
             tokio::time::sleep(Duration::from_millis(50)).await;
