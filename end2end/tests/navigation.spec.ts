@@ -1,5 +1,5 @@
 // The address is the state: awkward searches survive scripts, Back and a pasted link.
-import type { Locator } from '@playwright/test'
+import type { Locator, Page } from '@playwright/test'
 import { demo, effectOf, operation, unknownPayment } from './demo'
 import { alive, expect, signIn, test } from './fixtures'
 
@@ -84,4 +84,38 @@ test('the whole confirm journey works by keyboard alone', async ({ page, request
   await press('Enter')
   await expect(page).toHaveURL(/\/receipts\//)
   expect((await operation(request, payment.id)).status).toBe('succeeded')
+})
+
+test('Back and forward keep filters, cursor and scroll; a pasted link shows a colleague the same @no-js', async ({
+  page,
+  browser,
+}) => {
+  const keys = (of: Page) => of.locator('main tbody a.row-link').evaluateAll((links) => links.map((a) => a.getAttribute('href')))
+  await signIn(page, 'operator@acme.test', '/operations?operation=invoice.charge&limit=20')
+  await page.setViewportSize({ width: 1000, height: 400 })
+  await page.locator('.pager a').last().click()
+  await expect(page).toHaveURL(/cursor=/)
+  const link = page.url()
+  expect(link, 'the filter stays with the cursor').toContain('operation=invoice.charge')
+  const rows = await keys(page)
+  expect(rows.length).toBeGreaterThan(3)
+  const row = page.locator('main tbody a.row-link').nth(rows.length - 1)
+  await row.scrollIntoViewIfNeeded()
+  const scrolled = await page.evaluate(() => window.scrollY)
+  expect(scrolled, 'the last row is below the fold').toBeGreaterThan(0)
+  await row.click()
+  await expect(page).toHaveURL(/\/operations\/[0-9a-f-]{36}/)
+  await page.goBack()
+  await expect(page).toHaveURL(link)
+  expect(await keys(page)).toEqual(rows)
+  await expect.poll(() => page.evaluate(() => window.scrollY)).toBe(scrolled)
+  await page.goForward()
+  await expect(page).toHaveURL(/\/operations\/[0-9a-f-]{36}/)
+
+  const other = await browser.newContext({ javaScriptEnabled: test.info().project.name === 'js' })
+  const colleague = await other.newPage()
+  await signIn(colleague, 'approver@acme.test', link)
+  await expect(colleague).toHaveURL(link)
+  expect(await keys(colleague)).toEqual(rows)
+  await other.close()
 })
