@@ -5,6 +5,7 @@ pub mod access;
 pub mod action;
 pub mod approval;
 pub mod compensation;
+pub mod csv;
 pub mod idempotency;
 pub mod ids;
 pub mod inbox;
