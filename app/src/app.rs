@@ -58,7 +58,9 @@ pub fn App() -> impl IntoView {
                     <Route path=path!("/approvals/:id") view=approvals::DetailPage ssr=SsrMode::Async/>
                     <Route path=path!("/approvals/:id/:verb") view=approvals::FormPage ssr=SsrMode::Async/>
                     <Route path=path!("/incidents") view=incidents::ListPage ssr=SsrMode::Async/>
+                    <Route path=path!("/incidents/gather") view=incidents::GatherPage ssr=SsrMode::Async/>
                     <Route path=path!("/incidents/:id") view=incidents::DetailPage ssr=SsrMode::Async/>
+                    <Route path=path!("/incidents/:id/report") view=incidents::ReportPage ssr=SsrMode::Async/>
                     <Route path=path!("/incidents/:id/:verb") view=incidents::FormPage ssr=SsrMode::Async/>
                     <Route path=path!("/audit") view=AuditPage ssr=SsrMode::Async/>
                     <Route path=path!("/admin/kinds") view=admin::KindsPage ssr=SsrMode::Async/>

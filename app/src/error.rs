@@ -176,6 +176,14 @@ fields! {
     Force = "force", "Release although it beats", "This needs a second person.";
     /// The role that a person is given.
     Role = "role", "New role", "Choose one that the person does not have yet.";
+    /// An incident's title.
+    Summary = "summary", "Title", "Say what is the matter in at most 200 characters.";
+    /// What is gathered into an incident.
+    Records = "records", "Records", "At most 200 at once and 1,000 in all, none of them in the incident already; go back to where they stand and pick again.";
+    /// Into which incident.
+    Incident = "incident", "Into which incident", "Choose a new one, or one that is open.";
+    /// The id that a form carries for what it makes.
+    Id = "id", "The form itself", "It is more than a day old: go back to the records and begin anew.";
     /// A note's text.
     Text = "text", "Note", "Write at least a word, at most 4,000 characters.";
     /// Who looks at it.

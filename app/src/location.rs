@@ -111,6 +111,12 @@ pub fn pairs(query: &str) -> Vec<(String, String)> {
     form_urlencoded::parse(query.trim_start_matches('?').as_bytes()).into_owned().collect()
 }
 
+/// All values of a name in a raw query, each decoded once.
+#[must_use]
+pub fn values(query: &str, name: &str) -> Vec<String> {
+    pairs(query).into_iter().filter(|(known, _)| known == name).map(|(_, value)| value).collect()
+}
+
 /// The first value of a name in a raw query, decoded once.
 #[must_use]
 pub fn value(query: &str, name: &str) -> Option<String> {

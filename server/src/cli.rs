@@ -33,6 +33,9 @@ pub enum Command {
     /// Tokens of services and people for the JSON API.
     #[command(subcommand)]
     Token(Token),
+    /// Reports of incidents.
+    #[command(subcommand)]
+    Report(Report),
     /// Check configuration, database and providers; a sentence per fault.
     Doctor,
     /// Run the fake providers alone.
@@ -110,6 +113,16 @@ pub enum Token {
         /// What the token is called.
         #[arg(long)]
         name: String,
+    },
+}
+
+/// `onceover report`.
+#[derive(Debug, Subcommand)]
+pub enum Report {
+    /// Say whether a report is as it was written; exit 1 where it is not.
+    Verify {
+        /// The file: Markdown, JSON or CSV.
+        file: PathBuf,
     },
 }
 

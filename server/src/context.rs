@@ -33,12 +33,20 @@ pub async fn render_page(state: &AppState, request: Request<Body>) -> Response {
     render(request).await
 }
 
-/// The pages that the application has, listed once per process.
+/// The page of an incident's report: one address with its files, so its handler renders it.
+pub const REPORT: &str = "/incidents/{id}/report";
+
+/// The pages that the application has and that no handler of its own renders, listed once per process.
 ///
 /// Listing runs the application with every resource of the process suppressed: a page that another
 /// thread renders meanwhile would wait for its data for ever (leptos#4773).
 #[must_use]
 pub fn routes() -> Vec<leptos_axum::AxumRouteListing> {
     static ROUTES: OnceLock<Vec<leptos_axum::AxumRouteListing>> = OnceLock::new();
-    ROUTES.get_or_init(|| leptos_axum::generate_route_list(App)).clone()
+    let list = || {
+        let mut routes = leptos_axum::generate_route_list(App);
+        routes.retain(|route| route.path() != REPORT);
+        routes
+    };
+    ROUTES.get_or_init(list).clone()
 }

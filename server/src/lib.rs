@@ -14,6 +14,7 @@ pub mod files;
 pub mod health;
 pub mod listener;
 pub mod refusal;
+pub mod report;
 pub mod router;
 pub mod security;
 pub mod shutdown;

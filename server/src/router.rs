@@ -20,7 +20,7 @@ use tower_http::catch_panic::CatchPanicLayer;
 use crate::{
     artifacts,
     auth::{password::Passwords, preferences, session, sign_in},
-    context, files, health,
+    context, files, health, report,
     security::{body, detach, headers, host, origin, origin::Site, request},
     v1,
 };
@@ -81,6 +81,7 @@ fn pages(state: &AppState) -> Router<AppState> {
         .route("/sign-out", post(sign_in::sign_out))
         .route("/session/tenant", post(sign_in::switch_tenant))
         .route("/workflows/{id}/artifact", get(artifacts::download))
+        .route(context::REPORT, get(report::page_or_file))
         .route("/preferences/theme", post(preferences::set_theme))
         .fallback(leptos_axum::file_and_error_handler_with_context::<AppState, _>(provide, shell));
     innermost(pages).layer(guarded)

@@ -83,7 +83,7 @@ pub enum Permission {
     Skip,
     /// Run or drop a message that was not taken in.
     Inbox,
-    /// Close incidents.
+    /// Open incidents, gather records into them and close them.
     Incident,
     /// Write notes and take an operation.
     Note,
@@ -143,7 +143,7 @@ impl Permission {
             Self::Requeue => "requeue dead events",
             Self::Skip => "skip dead events",
             Self::Inbox => "run or drop inbox messages",
-            Self::Incident => "close incidents",
+            Self::Incident => "open, gather and close incidents",
             Self::Note => "write notes and take operations",
             Self::Evidence => "add evidence",
             Self::Approve => "approve requests",

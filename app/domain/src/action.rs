@@ -31,6 +31,8 @@ pub enum TargetType {
     Outbox,
     /// A message that came in.
     Inbox,
+    /// The same key with another payload: nothing is decided about it, notes stand on it.
+    Conflict,
     /// A problem that stays open until a person closes it.
     Incident,
     /// A request for a second person.
@@ -43,12 +45,13 @@ pub enum TargetType {
 
 impl TargetType {
     /// All of them.
-    pub const ALL: [Self; 9] = [
+    pub const ALL: [Self; 10] = [
         Self::Operation,
         Self::Workflow,
         Self::Compensation,
         Self::Outbox,
         Self::Inbox,
+        Self::Conflict,
         Self::Incident,
         Self::Approval,
         Self::OperationKind,
@@ -64,6 +67,7 @@ impl TargetType {
             Self::Compensation => "compensation",
             Self::Outbox => "outbox",
             Self::Inbox => "inbox",
+            Self::Conflict => "conflict",
             Self::Incident => "incident",
             Self::Approval => "approval",
             Self::OperationKind => "operation_kind",
@@ -80,6 +84,7 @@ impl TargetType {
             Self::Compensation => "/compensations",
             Self::Outbox => "/outbox",
             Self::Inbox => "/inbox",
+            Self::Conflict => "/conflicts",
             Self::Incident => "/incidents",
             Self::Approval => "/approvals",
             Self::OperationKind => "/admin/kinds",
@@ -96,6 +101,7 @@ impl TargetType {
             Self::Compensation => "undo",
             Self::Outbox => "event",
             Self::Inbox => "message",
+            Self::Conflict => "conflict",
             Self::Incident => "incident",
             Self::Approval => "request",
             Self::OperationKind => "kind",
@@ -201,6 +207,12 @@ verbs! {
     Drop = "drop";
     /// Close an incident.
     Close = "close";
+    /// Open an incident about records that somebody gathered.
+    Open = "open";
+    /// Gather more records into an open incident.
+    Add = "add";
+    /// Take gathered records out of an open incident again.
+    Remove = "remove";
     /// Agree to a request as the second person (A6).
     Approve = "approve";
     /// Say no to a request (A7).
@@ -231,7 +243,8 @@ impl Verb {
             TargetType::Compensation => &[Self::Retry, Self::Accept, Self::Continue],
             TargetType::Outbox => &[Self::Requeue, Self::Skip],
             TargetType::Inbox => &[Self::Run, Self::Drop],
-            TargetType::Incident => &[Self::Close],
+            TargetType::Conflict => &[],
+            TargetType::Incident => &[Self::Close, Self::Add, Self::Remove, Self::Open],
             TargetType::Approval => &[Self::Approve, Self::Reject, Self::Withdraw],
             TargetType::OperationKind => &[Self::PutKind],
             TargetType::Staff => &[Self::Grant],
@@ -252,7 +265,7 @@ impl Verb {
             Self::Requeue => Permission::Requeue,
             Self::Skip => Permission::Skip,
             Self::Run | Self::Drop => Permission::Inbox,
-            Self::Close => Permission::Incident,
+            Self::Close | Self::Open | Self::Add | Self::Remove => Permission::Incident,
             Self::Approve | Self::Reject => Permission::Approve,
             // Whoever could ask can take it back; that it is the requester is checked on the row.
             Self::Withdraw => Permission::Read,

@@ -2,6 +2,7 @@
 
 mod parts;
 mod records;
+mod story;
 
 use std::str::FromStr;
 
@@ -21,6 +22,7 @@ pub use records::{
     AuditFilter, ConflictFilter, EventFilter, IncidentFilter, IncidentState, LeaseFilter,
     TimeCursor,
 };
+pub use story::StoryCursor;
 
 /// The most rows that a page may be configured to have; the engine holds the limit in force.
 pub const MAX_PAGE: i64 = 1_000;

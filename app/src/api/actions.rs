@@ -6,6 +6,7 @@
 
 use domain::{
     action::{Subject, TargetType, Verb},
+    ids::OperationId,
     problem::Code,
 };
 use engine::EngineError;
@@ -15,6 +16,7 @@ use super::{
     context::refuse,
     decision::{Posted, decide},
     desk::beside,
+    incidents,
     refused::Kept,
     written::written,
 };
@@ -43,13 +45,17 @@ pub async fn decide_record(
     #[server(default)] amount_minor: String,
     #[server(default)] currency: String,
     #[server(default)] role: String,
+    #[server(default)] records: String,
     #[server(default)] reason: String,
 ) -> Result<(), ConsoleError> {
-    let posted = Posted { version, amount_minor, currency, role, reason, ..Posted::default() };
+    let posted =
+        Posted { version, amount_minor, currency, role, records, reason, ..Posted::default() };
     let named = target_type.parse::<TargetType>().ok().zip(verb.parse::<Verb>().ok());
-    let Some((target_type, verb)) =
-        named.filter(|(target_type, verb)| Verb::on(*target_type).contains(verb))
-    else {
+    // What opens an incident, or gathers into one, has a form of its own.
+    let fits = |(target_type, verb): &(TargetType, Verb)| {
+        Verb::on(*target_type).contains(verb) && !matches!(verb, Verb::Open | Verb::Add)
+    };
+    let Some((target_type, verb)) = named.filter(fits) else {
         return Err(refuse(ConsoleError::code_only(Code::RequestInvalid)));
     };
     decide(Subject::new(target_type, id.trim()), verb, posted).await
@@ -85,6 +91,7 @@ pub async fn confirm(
         reason,
         evidence: written(&evidence_kept, &evidence),
         role: String::new(),
+        records: String::new(),
         force: String::new(),
         overrides: r#override,
     };
@@ -181,22 +188,29 @@ pub async fn correct(
     decide(operation(&id), Verb::Correct, posted).await
 }
 
-/// Writes a note. The key was minted into the form, so that a repeat adds nothing; other words
-/// under the same key are another note, and both stay.
+/// Writes a note on a record. The key was minted into the form, so that a repeat adds nothing; other
+/// words under the same key are another note, and both stay.
 ///
 /// # Errors
 /// What stops it before the engine is reached; a refusal leads back to the notes.
-#[server(endpoint = "operations/note")]
+#[server(endpoint = "records/note")]
 pub async fn add_note(
+    #[server(default)] target_type: String,
     #[server(default)] id: String,
     #[server(default)] form_key: String,
     #[server(default)] text_kept: String,
     #[server(default)] text: String,
 ) -> Result<(), ConsoleError> {
+    let kind = match target_type.trim() {
+        "" => TargetType::Operation,
+        word => word.parse().map_err(|_| refuse(ConsoleError::code_only(Code::RequestInvalid)))?,
+    };
     let text = written(&text_kept, &text);
     let kept = Kept { text: text.clone(), form_key: form_key.clone(), ..Kept::default() };
-    beside(&id, kept, async move |engine, by, id| engine.add_note(&by, id, &form_key, &text).await)
-        .await
+    beside(kind, &id, kept, async move |engine, by, about| {
+        engine.add_note(&by, about, &form_key, &text).await
+    })
+    .await
 }
 
 /// Says who looks at it, so that two people do not ring the same provider.
@@ -208,10 +222,29 @@ pub async fn take(
     #[server(default)] id: String,
     #[server(default)] taken: String,
 ) -> Result<(), ConsoleError> {
-    beside(&id, Kept::default(), async move |engine, by, id| match taken.as_str() {
-        "true" => engine.take(&by, id, true).await,
-        "false" => engine.take(&by, id, false).await,
-        _ => Err(EngineError::field(Code::Unprocessable, "taken", "true or false")),
+    beside(TargetType::Operation, &id, Kept::default(), async move |engine, by, about| {
+        let id = OperationId::new(about.id);
+        match taken.as_str() {
+            "true" => engine.take(&by, id, true).await,
+            "false" => engine.take(&by, id, false).await,
+            _ => Err(EngineError::field(Code::Unprocessable, "taken", "true or false")),
+        }
     })
     .await
+}
+
+/// Gathers records into an incident: a new one under the id that the form carries, or one that is
+/// open, named with the version that the page showed.
+///
+/// # Errors
+/// What stops it before the engine is reached; a refusal leads back to the form.
+#[server(endpoint = "incidents/gather")]
+pub async fn gather(
+    #[server(default)] records: String,
+    #[server(default)] incident: String,
+    #[server(default)] id: String,
+    #[server(default)] summary: String,
+    #[server(default)] reason: String,
+) -> Result<(), ConsoleError> {
+    incidents::gather(incidents::Picked { records, incident, id, summary, reason }).await
 }

@@ -8,6 +8,7 @@ use domain::{
     ids::OperationId,
     money::parse_currency,
     problem::Code,
+    record::RecordName,
 };
 use engine::{ActionRequest, Decided, Settling};
 
@@ -27,6 +28,7 @@ pub(super) struct Posted {
     pub(super) amount_minor: String,
     pub(super) currency: String,
     pub(super) role: String,
+    pub(super) records: String,
     pub(super) reason: String,
     pub(super) evidence: String,
     pub(super) force: String,
@@ -57,6 +59,7 @@ impl Posted {
             amount_minor,
             // As with the outcome: no known role is no choice.
             role: self.role.trim().parse().ok(),
+            records: names(&self.records).map_err(|()| RefusalView::field(Field::Records))?,
             evidence: some(&self.evidence),
             force: yes(&self.force),
             overrides: yes(&self.overrides),
@@ -74,6 +77,11 @@ impl Posted {
             ..Kept::default()
         }
     }
+}
+
+/// Records by their names, with blanks or line ends between them.
+pub(super) fn names(text: &str) -> Result<Vec<RecordName>, ()> {
+    text.split_whitespace().map(|name| name.parse().map_err(|_| ())).collect()
 }
 
 fn yes(text: &str) -> bool {

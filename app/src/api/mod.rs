@@ -11,6 +11,8 @@ pub(crate) mod context;
 mod decision;
 mod desk;
 pub mod found;
+pub mod incidents;
+pub mod notes;
 pub mod operations;
 pub mod overview;
 pub mod reading;

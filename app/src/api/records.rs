@@ -4,15 +4,12 @@ use std::future::Future;
 
 use domain::{
     access::Permission,
-    ids::{
-        ApprovalId, CompensationId, ConflictId, EventId, IncidentId, MessageId, OperationId,
-        WorkflowId,
-    },
+    ids::{ApprovalId, CompensationId, EventId, MessageId, OperationId, WorkflowId},
     listing::Page,
     view::{
-        ApprovalView, AuditRow, CompensationPlan, ConflictDetail, ConflictRow, EventDetail,
-        EventRow, IncidentDetail, IncidentRow, LeaseRow, MessageDetail, MessageRow, OperationLinks,
-        UndoDetail, WorkflowDetail, WorkflowRow,
+        ApprovalView, AuditRow, CompensationPlan, ConflictRow, EventDetail, EventRow, IncidentRow,
+        LeaseRow, MessageDetail, MessageRow, OperationLinks, UndoDetail, WorkflowDetail,
+        WorkflowRow,
     },
 };
 use engine::{Engine, EngineError, StaffCaller};
@@ -84,14 +81,6 @@ pub async fn message(id: MessageId) -> Result<Found<MessageDetail>, ConsoleError
     one(id.uuid(), async move |engine, by| engine.message(&by, id).await).await
 }
 
-/// One conflict.
-///
-/// # Errors
-/// As [`event`].
-pub async fn conflict(id: ConflictId) -> Result<Found<ConflictDetail>, ConsoleError> {
-    one(id.uuid(), async move |engine, by| engine.conflict(&by, id).await).await
-}
-
 /// One workflow.
 ///
 /// # Errors
@@ -114,14 +103,6 @@ pub async fn undo(id: CompensationId) -> Result<Found<UndoDetail>, ConsoleError>
 /// As [`event`].
 pub async fn approval(id: ApprovalId) -> Result<Found<ApprovalView>, ConsoleError> {
     one(id.uuid(), async move |engine, by| engine.approval(&by, id).await).await
-}
-
-/// One incident.
-///
-/// # Errors
-/// As [`event`].
-pub async fn incident(id: IncidentId) -> Result<Found<IncidentDetail>, ConsoleError> {
-    one(id.uuid(), async move |engine, by| engine.incident(&by, id).await).await
 }
 
 /// How one operation would be undone, or is.

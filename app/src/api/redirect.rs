@@ -6,6 +6,7 @@
 use domain::{
     action::{Subject, TargetType, Verb},
     ids::{ApprovalId, OperationId},
+    record::RecordName,
 };
 use http::{HeaderValue, StatusCode, header::LOCATION};
 use leptos::prelude::use_context;
@@ -36,13 +37,24 @@ impl Target {
         Self(format!("{}/{verb}?{}", page(target), refused.to_query()))
     }
 
-    /// An operation's page at its notes; after a refusal at the words that explain it, which take the
-    /// focus as the address's target.
-    pub(super) fn notes(id: OperationId, refused: Option<&RefusedForm>) -> Self {
+    /// A record's page at its notes; after a refusal at the words that explain it, which take the focus
+    /// as the address's target.
+    pub(super) fn notes(about: RecordName, refused: Option<&RefusedForm>) -> Self {
+        let page = page(&about.into());
         match refused {
-            None => Self(format!("/operations/{id}#notes")),
-            Some(refused) => Self(format!("/operations/{id}?{}#refused", refused.to_query())),
+            None => Self(format!("{page}#notes")),
+            Some(refused) => Self(format!("{page}?{}#refused", refused.to_query())),
         }
+    }
+
+    /// The page that gathers records into an incident, explaining why it was refused.
+    pub(super) fn gather(records: &[RecordName], refused: &RefusedForm) -> Self {
+        let mut place = format!("/incidents/gather?{}", refused.to_query());
+        for record in records {
+            place.push_str("&record=");
+            place.push_str(&record.to_string());
+        }
+        Self(place)
     }
 
     /// The page of a record that does not exist.
@@ -86,10 +98,17 @@ mod tests {
             Target::asked(&id.into(), ApprovalId::new(uuid::Uuid::from_u128(8))),
             Target::form(&id.into(), Verb::Confirm, &refused),
             Target::form(&evil, Verb::PutKind, &refused),
-            Target::notes(id, Some(&refused)),
+            Target::notes(id.into(), Some(&refused)),
+            Target::gather(&[id.into()], &refused),
             Target::missing(TargetType::Outbox),
         ] {
-            let own = ["/operations/", "/receipts/", "/outbox/", "/admin/kinds/%2F"];
+            let own = [
+                "/operations/",
+                "/receipts/",
+                "/outbox/",
+                "/incidents/gather?",
+                "/admin/kinds/%2F",
+            ];
             assert!(own.iter().any(|own| target.0.starts_with(own)), "{}", target.0);
             assert!(HeaderValue::from_str(&target.0).is_ok());
         }

@@ -44,6 +44,8 @@ pub struct Kept {
     pub currency: String,
     /// The evidence.
     pub evidence: String,
+    /// An incident's title.
+    pub summary: String,
     /// A note.
     pub text: String,
     /// The key of the note's form: sent again under it, the note is still written once (D41).
@@ -74,6 +76,7 @@ impl RefusedForm {
         put("amount_minor", bounded(&kept.amount_minor, MAX_SHORT_BYTES));
         put("currency", bounded(&kept.currency, MAX_SHORT_BYTES));
         put("evidence", bounded(&kept.evidence, MAX_AREA_BYTES));
+        put("summary", bounded(&kept.summary, MAX_SHORT_BYTES));
         put("text", bounded(&kept.text, MAX_AREA_BYTES));
         put("form_key", bounded(&kept.form_key, MAX_SHORT_BYTES));
         let cut = kept.cut || kept.evidence.len().max(kept.text.len()) > MAX_AREA_BYTES;
@@ -103,6 +106,7 @@ impl RefusedForm {
                 amount_minor: text("amount_minor", MAX_SHORT_BYTES),
                 currency: text("currency", MAX_SHORT_BYTES),
                 evidence: text("evidence", MAX_AREA_BYTES),
+                summary: text("summary", MAX_SHORT_BYTES),
                 text: text("text", MAX_AREA_BYTES),
                 form_key: text("form_key", MAX_SHORT_BYTES),
                 cut: value(query, "cut").is_some(),

@@ -109,6 +109,7 @@ fn step_word(part: &str) -> String {
         "kinds" => "Kinds".into(),
         "staff" => "Staff".into(),
         "report" => "Report".into(),
+        "gather" => "Gather".into(),
         _ if part.parse::<Verb>().is_ok() => text::capitalised(&part.replace('_', " ")),
         _ => text::cut_middle(part, 9),
     }

@@ -3,7 +3,7 @@
 
 use std::str::FromStr;
 
-use domain::view::MoveView;
+use domain::{ids::OperationId, view::MoveView};
 use leptos::prelude::*;
 
 use super::{
@@ -25,6 +25,10 @@ pub struct Told {
     pub status: Option<&'static str>,
     /// The move.
     pub step: MoveView,
+    /// Which record it belongs to, where the story is of several: what to say and where it stands.
+    pub of: Option<(String, Option<String>)>,
+    /// The receipt, where a person decided.
+    pub receipt: Option<OperationId>,
 }
 
 /// A machine's moves as a story; `sentence` has the words of its rules.
@@ -41,6 +45,8 @@ pub fn told<S: FromStr + Into<Mark>>(
             icon: mark.map_or(IconName::Info, |mark| mark.icon),
             status: mark.map(|mark| mark.like.as_str()),
             step: step.clone(),
+            of: None,
+            receipt: None,
         }
     };
     steps.iter().enumerate().map(tell).collect()
@@ -66,28 +72,39 @@ pub fn Moves(
     view! { <ol class="timeline">{entries}</ol> }.into_any()
 }
 
+/// A detail that says something.
+fn detail<'a>(step: &'a MoveView, name: &str) -> Option<&'a str> {
+    let found = step.detail.iter().find(|(known, value)| known == name && !value.is_empty());
+    found.map(|(_, value)| value.as_str())
+}
+
 fn entry(told: Told) -> AnyView {
-    let Told { anchor, sentence, icon, status, step } = told;
+    let Told { anchor, sentence, icon, status, step, of, receipt } = told;
     let class =
         if step.by_person { "timeline-item timeline-item--person" } else { "timeline-item" };
     let initials = step.by_person.then(|| {
         view! { <span class="initials" aria-hidden="true">{text::initials(&step.actor)}</span> }
     });
-    let reason = step.detail.iter().find(|(name, value)| name == "reason" && !value.is_empty()).map(
-        |(_, reason)| view! { <p class="timeline-who">{format!("\u{201c}{reason}\u{201d}")}</p> },
-    );
-    let error = step
-        .detail
-        .iter()
-        .find(|(name, value)| name == "error" && !value.is_empty())
-        .map(|(_, error)| view! { <p class="timeline-who">{error.clone()}</p> });
+    let quoted = |text: &str| {
+        let words = format!("\u{201c}{text}\u{201d}");
+        view! { <p class="timeline-who">{words}</p> }
+    };
+    let reason = detail(&step, "reason").or_else(|| detail(&step, "Reason")).map(quoted);
+    let note = detail(&step, "Note").map(quoted);
+    let error = detail(&step, "error")
+        .map(|error| view! { <p class="timeline-who">{error.to_owned()}</p> });
+    let of = of.map(|(words, href)| match href {
+        Some(href) => view! { <span><a href=href>{words}</a></span> }.into_any(),
+        None => view! { <span>{words}</span> }.into_any(),
+    });
+    let receipt = receipt.map(|receipt| {
+        view! { <span><a href=format!("/receipts/{receipt}")>"Receipt"</a></span> }
+    });
     let pairs = [("rule".to_owned(), step.rule.clone())]
         .into_iter()
         .chain(step.from.clone().map(|from| ("from".to_owned(), from)))
-        .chain([
-            ("to".to_owned(), step.to.clone()),
-            ("version".to_owned(), step.version.to_string()),
-        ])
+        .chain((!step.to.is_empty()).then(|| ("to".to_owned(), step.to.clone())))
+        .chain((step.version > 0).then(|| ("version".to_owned(), step.version.to_string())))
         .chain(step.detail.iter().cloned())
         .map(|(name, value)| view! { <div><dt>{name}</dt><dd>{value}</dd></div> })
         .collect_view();
@@ -102,8 +119,9 @@ fn entry(told: Told) -> AnyView {
             <div class="timeline-body">
                 <p class="timeline-sentence">{sentence}</p>
                 {reason}
+                {note}
                 {error}
-                <p class="timeline-who">{initials} <span>{step.actor}</span></p>
+                <p class="timeline-who">{initials} <span>{step.actor}</span> {of} {receipt}</p>
                 <details class="fold">
                     <summary>"Raw event"</summary>
                     <dl class="timeline-detail">{pairs}</dl>

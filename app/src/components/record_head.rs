@@ -1,10 +1,16 @@
 //! The head of a record's page that is no operation: where it stands, what it is called, the one
 //! sensible action and the others; what the reader may not do stays visible and says why.
 
-use domain::{action::Subject, problem::Code, view::ActionOffer};
+use domain::{
+    action::Subject,
+    problem::Code,
+    record::{RecordName, RecordType},
+    view::ActionOffer,
+};
 use leptos::prelude::*;
 
 use super::{
+    gather_link::gather_link,
     icon::{Icon, IconName},
     key::Key,
     mark::{Mark, MarkBadge},
@@ -52,6 +58,10 @@ pub fn RecordHead<'a>(
             </details>
         }
     });
+    let gather = RecordType::of_target(subject.kind)
+        .filter(|record| record.can_be_gathered())
+        .zip(subject.id.parse().ok())
+        .map(|(record, id)| gather_link(RecordName::new(record, id)));
     view! {
         <header class="detail-head">
             <div class="detail-name">
@@ -65,7 +75,7 @@ pub fn RecordHead<'a>(
                     <CopyButton text=key what="the key"><Icon name=IconName::Copy/></CopyButton>
                 </p>
             </div>
-            <div class="detail-actions">{main} {menu}</div>
+            <div class="detail-actions">{main} {menu} {gather}</div>
         </header>
     }
     .into_any()

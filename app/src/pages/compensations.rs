@@ -5,6 +5,7 @@ use domain::{
     action::{TargetType, Verb},
     compensation::CompensationState,
     operation::Status,
+    record::{RecordName, RecordType},
     view::{CompensationPlan, UndoDetail},
 };
 use leptos::prelude::*;
@@ -14,6 +15,7 @@ use super::record::{About, Words, decision_page, record_page};
 use crate::{
     api::records::undo,
     components::{
+        gather_link::gather_link,
         mark::Mark,
         plan::plan_list,
         verdict_band::{Standing, VerdictBand},
@@ -46,11 +48,16 @@ pub fn UndoPage() -> impl IntoView {
         <Title text="Undo · Onceover"/>
         {record_page(undo, |detail: UndoDetail| {
         let verdict = standing(&detail);
+        let undo = detail.planned.undo.as_ref().map(|undo| {
+            let record = RecordName::new(RecordType::Compensation, undo.id.uuid());
+            view! { <div class="form-actions">{gather_link(record)}</div> }
+        });
         view! {
             <article class="detail">
                 <h1 class="page-title">{format!("Undo of {}", detail.planned.operation)}</h1>
                 <VerdictBand verdict/>
                 {plan_list(&alone(&detail))}
+                {undo}
             </article>
         }
         .into_any()

@@ -27,7 +27,7 @@ use crate::{
 
 /// The page of the record that the address names.
 pub fn record_page<I, T, F>(
-    load: impl Fn(I) -> F + Copy + Send + Sync + 'static,
+    load: impl Fn(I) -> F + Clone + Send + Sync + 'static,
     shown: impl FnOnce(T) -> AnyView + Send + 'static,
 ) -> AnyView
 where
@@ -36,7 +36,7 @@ where
     F: Future<Output = Result<Found<T>, ConsoleError>> + Send + 'static,
 {
     let id = record_id::<I>();
-    let record = Reading::new(move || at(id, load));
+    let record = Reading::new(move || at(id, load.clone()));
     Suspend::new(async move { found(record.await, shown) }).into_any()
 }
 

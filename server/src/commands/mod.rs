@@ -2,6 +2,7 @@
 
 pub mod demo;
 pub mod doctor;
+pub mod report;
 pub mod sandbox;
 pub mod serve;
 pub mod staff;
@@ -71,17 +72,24 @@ impl From<EngineError> for Failure {
 /// # Errors
 /// [`Failure`], with the sentences to print.
 pub fn run(arguments: Arguments) -> Result<(), Failure> {
-    let config = Config::load()?;
     match arguments.command {
-        Command::Serve { no_workers } => logged(&config, serve::serve(&config, !no_workers)),
-        Command::Work => logged(&config, serve::work(&config)),
-        Command::Migrate => block_on(serve::migrate(&config)),
-        Command::Staff(command) => block_on(staff::run(&config, command)),
-        Command::Token(command) => block_on(token::run(&config, command)),
-        Command::Doctor => block_on(doctor::run(&config)),
-        Command::Sandbox(options) => logged(&config, sandbox::run(options)),
-        Command::Demo => demo::run(&config),
+        // A report is looked at where there is neither configuration nor database.
+        Command::Report(command) => report::run(command),
+        Command::Serve { no_workers } => {
+            configured(|config| logged(config, serve::serve(config, !no_workers)))
+        }
+        Command::Work => configured(|config| logged(config, serve::work(config))),
+        Command::Migrate => configured(|config| block_on(serve::migrate(config))),
+        Command::Staff(command) => configured(|config| block_on(staff::run(config, command))),
+        Command::Token(command) => configured(|config| block_on(token::run(config, command))),
+        Command::Doctor => configured(|config| block_on(doctor::run(config))),
+        Command::Sandbox(options) => configured(|config| logged(config, sandbox::run(options))),
+        Command::Demo => configured(demo::run),
     }
+}
+
+fn configured(command: impl FnOnce(&Config) -> Result<(), Failure>) -> Result<(), Failure> {
+    command(&Config::load()?)
 }
 
 fn logged(config: &Config, work: impl Future<Output = Result<(), Failure>>) -> Result<(), Failure> {

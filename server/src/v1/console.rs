@@ -21,6 +21,7 @@ use super::{
     answers::REPLAYED,
     auth::Staff,
     body::{Fields, unfit},
+    incidents::records,
     operations::id,
     query::filter,
 };
@@ -93,6 +94,10 @@ pub async fn act(
         evidence: trimmed(fields.text("evidence")?),
         force: fields.optional("force")?.unwrap_or_default(),
         overrides: fields.optional("override")?.unwrap_or_default(),
+        records: match kind {
+            TargetType::Incident => records(&mut fields)?,
+            _ => Vec::new(),
+        },
         ..ActionRequest::new(target, verb, version, reason)
     };
     fields.finish()?;

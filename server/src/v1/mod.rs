@@ -9,7 +9,9 @@ pub(crate) mod auth;
 mod body;
 mod console;
 mod inbox;
+mod incidents;
 mod members;
+mod notes;
 mod openapi;
 mod operations;
 mod query;
@@ -28,6 +30,7 @@ use axum::{
 use domain::{
     action::{TargetType, Verb},
     problem::Code,
+    record::RecordType,
 };
 
 use crate::{refusal::Refused, router::AppState};
@@ -68,13 +71,17 @@ fn table() -> Vec<(String, &'static str, MethodRouter<AppState>)> {
         ("/conflicts/{id}".to_owned(), "GET", get(records::conflict)),
         ("/leases".to_owned(), "GET", get(records::leases)),
         ("/incidents".to_owned(), "GET", get(records::incidents)),
-        ("/incidents/{id}".to_owned(), "GET", get(records::incident)),
+        ("/incidents".to_owned(), "POST", post(incidents::open)),
+        ("/incidents/{id}".to_owned(), "GET", get(incidents::show)),
+        ("/incidents/{id}/timeline".to_owned(), "GET", get(incidents::timeline)),
+        ("/incidents/{id}/report".to_owned(), "GET", get(incidents::report)),
         ("/audit".to_owned(), "GET", get(records::audit)),
         ("/approvals".to_owned(), "GET", get(approvals::list)),
         ("/approvals/{id}".to_owned(), "GET", get(approvals::show)),
     ];
     for (kind, records) in ACTED_ON {
-        for verb in Verb::on(kind).iter().copied() {
+        // What opens an incident names none that is there.
+        for verb in Verb::on(kind).iter().copied().filter(|verb| *verb != Verb::Open) {
             let act = move |state: State<AppState>,
                             staff,
                             path: Path<String>,
@@ -84,6 +91,12 @@ fn table() -> Vec<(String, &'static str, MethodRouter<AppState>)> {
             };
             table.push((format!("/{records}/{{id}}/actions/{verb}"), "POST", post(act)));
         }
+    }
+    for (record, records) in NOTED {
+        let note = move |state: State<AppState>, staff, path, headers: HeaderMap, body: Bytes| {
+            notes::add(record, state, staff, path, headers, body)
+        };
+        table.push((format!("/{records}/{{id}}/notes"), "POST", post(note)));
     }
     for verb in Verb::on(TargetType::Approval).iter().copied() {
         let settle = move |state: State<AppState>,
@@ -106,6 +119,16 @@ const ACTED_ON: [(TargetType, &str); 6] = [
     (TargetType::Outbox, "outbox"),
     (TargetType::Inbox, "inbox"),
     (TargetType::Incident, "incidents"),
+];
+
+/// Records that people leave notes on, and the name of their collection.
+const NOTED: [(RecordType, &str); 6] = [
+    (RecordType::Operation, "operations"),
+    (RecordType::Workflow, "workflows"),
+    (RecordType::Event, "outbox"),
+    (RecordType::Message, "inbox"),
+    (RecordType::Conflict, "conflicts"),
+    (RecordType::Incident, "incidents"),
 ];
 
 /// Every route of the API with its method, for the tests that must cover each of them.

@@ -68,15 +68,6 @@ pub async fn incidents(
     Ok(Json(state.engine.list_incidents(&by, &filter(query.as_deref())?).await?))
 }
 
-/// `GET /incidents/{id}`.
-pub async fn incident(
-    State(state): State<AppState>,
-    Staff(by): Staff,
-    Path(path): Path<String>,
-) -> Result<Json<Value>, Refused> {
-    Ok(Json(in_full(&state.engine.incident(&by, id(&path)?).await?)))
-}
-
 /// `GET /audit`.
 pub async fn audit(
     State(state): State<AppState>,

@@ -196,7 +196,7 @@ async fn a_refused_note_comes_back_and_is_written_once() {
     let note = async |browser: &Browser<'_>, key: &str, kept: &str, text: &str| {
         let id = target.id.as_str();
         let fields = [("id", id), ("form_key", key), ("text_kept", kept), ("text", text)];
-        browser.post("/act/operations/note", &fields).await
+        browser.post("/act/records/note", &fields).await
     };
     let long = format!("</textarea><script>alert(1)</script>{}", "x".repeat(4_000));
     let refused = note(&operator, "fk-1", "", &long).await;
@@ -229,7 +229,7 @@ async fn a_note_changed_after_back_is_kept_beside_the_first() {
     let page = format!("/operations/{}", target.id);
     for text in ["rang the provider", "rang the provider", "rang the provider: they look"] {
         let fields = [("id", target.id.as_str()), ("form_key", "fk-1"), ("text", text)];
-        leads_to(&operator.post("/act/operations/note", &fields).await, &page);
+        leads_to(&operator.post("/act/records/note", &fields).await, &page);
     }
     let stored = texts(&stage, STORED).await;
     assert_eq!(stored, ["rang the provider", "rang the provider: they look"]);

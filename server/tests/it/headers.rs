@@ -64,11 +64,8 @@ async fn every_kind_of_answer_carries_the_headers() {
         (405, own(Method::GET, "/sign-out").body(Body::empty())),
         (
             413,
-            kind(own(Method::POST, "/act/operations/note"), form).body(Body::from(vec![
-                b'a';
-                64 * 1024
-                    + 1
-            ])),
+            kind(own(Method::POST, "/act/records/note"), form)
+                .body(Body::from(vec![b'a'; 64 * 1024 + 1])),
         ),
         (415, kind(own(Method::POST, "/sign-out"), "text/plain").body(Body::empty())),
         (421, Request::builder().uri("/").header(header::HOST, "evil.example").body(Body::empty())),

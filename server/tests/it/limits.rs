@@ -89,7 +89,7 @@ async fn lower_limits_of_bodies_are_honoured_and_named() {
     .await;
     let browser = stage.browser("operator@acme.test").await;
     let large = "x".repeat(16_384);
-    let page = browser.post("/act/operations/note", &[("text", large.as_str())]).await;
+    let page = browser.post("/act/records/note", &[("text", large.as_str())]).await;
     page.expect(StatusCode::PAYLOAD_TOO_LARGE);
     assert!(page.text().contains("The limit here is 16384 bytes."), "{}", page.text());
 

@@ -10,6 +10,7 @@ mod faults;
 mod forms;
 mod guard;
 mod headers;
+mod incidents;
 mod limits;
 mod listener;
 mod mail;

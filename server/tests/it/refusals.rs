@@ -23,7 +23,8 @@ fn right_of(path: &str) -> Option<Permission> {
         return Some(verb.permission());
     }
     match name {
-        "operations/note" | "operations/take" => Some(Permission::Note),
+        "records/note" | "operations/take" => Some(Permission::Note),
+        "incidents/gather" => Some(Permission::Incident),
         // One path for all records; the fields below name an incident.
         "records/decide" => Some(Permission::Incident),
         _ => None,
@@ -39,14 +40,20 @@ fn content(page: &Answer) -> String {
 
 /// The page that explains the refusal of a form about a record.
 fn page_of(path: &str, id: &str) -> String {
-    match path.strip_prefix("/act/operations/") {
-        Some("note" | "take") => format!("/operations/{id}"),
-        Some(verb) => format!("/operations/{id}/{verb}"),
-        None => format!("/incidents/{id}/close"),
+    match path.strip_prefix("/act/").and_then(|name| name.split_once('/')) {
+        Some(("operations", "take")) => format!("/operations/{id}"),
+        Some(("operations", verb)) => format!("/operations/{id}/{verb}"),
+        Some(("records", "note")) => format!("/incidents/{id}"),
+        Some(("incidents", _)) => "/incidents/gather".to_owned(),
+        _ => format!("/incidents/{id}/close"),
     }
 }
 
-fn fields<'a>(target: &'a Operation, version: &'a str) -> Vec<(&'a str, &'a str)> {
+fn fields<'a>(
+    target: &'a Operation,
+    version: &'a str,
+    records: &'a str,
+) -> Vec<(&'a str, &'a str)> {
     vec![
         ("id", &target.id),
         ("target_type", "incident"),
@@ -59,6 +66,9 @@ fn fields<'a>(target: &'a Operation, version: &'a str) -> Vec<(&'a str, &'a str)
         ("text", "seen"),
         ("form_key", "fk-1"),
         ("taken", "true"),
+        ("incident", "new"),
+        ("summary", "seen"),
+        ("records", records),
     ]
 }
 
@@ -85,7 +95,8 @@ async fn every_server_function_refuses_strangers_and_roles_without_the_right() {
     let stage = Stage::open().await;
     let target = stage.unknown("acme", "INV-1").await;
     let version = target.version.to_string();
-    let fields = fields(&target, &version);
+    let records = format!("operation/{}", target.id);
+    let fields = fields(&target, &version, &records);
     for (path, _) in server_fn_paths() {
         let before = stage.effects().await;
         let anonymous = stage.stranger().post(path, &fields).await;
@@ -119,10 +130,16 @@ async fn a_record_of_another_tenant_is_no_record() {
     let version = theirs.version.to_string();
     for (path, _) in server_fn_paths() {
         let before = stage.effects().await;
-        let there = browser.post(path, &fields(&theirs, &version)).await;
-        let nowhere = browser.post(path, &fields(&invented, &version)).await;
+        let names = [&theirs, &invented].map(|target| format!("operation/{}", target.id));
+        let there = browser.post(path, &fields(&theirs, &version, &names[0])).await;
+        let nowhere = browser.post(path, &fields(&invented, &version, &names[1])).await;
         refused_form(&there, &page_of(path, &theirs.id), Code::NotFound);
         refused_form(&nowhere, &page_of(path, &invented.id), Code::NotFound);
+        assert_eq!(stage.effects().await, before, "{path}");
+        if path == "/act/incidents/gather" {
+            // Its page shows what of the picked is there: nothing of either.
+            continue;
+        }
         let (there, nowhere) = (
             browser.get(there.header("location")).await,
             browser.get(nowhere.header("location")).await,
@@ -171,6 +188,9 @@ async fn a_record_of_another_tenant_is_no_record() {
 
 /// A body with the fields of its call.
 fn body(path: &str, target: &Operation) -> Value {
+    if path.ends_with("/notes") {
+        return json!({ "form_key": "fk-1", "text": "seen" });
+    }
     if path.starts_with("/approvals/") {
         return json!({ "version": 1, "reason": "seen" });
     }

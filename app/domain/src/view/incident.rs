@@ -4,7 +4,12 @@ use chrono::{DateTime, Utc};
 use serde::{Deserialize, Serialize};
 
 use super::{inbox::MoveView, operation::ActionOffer, record::AuditView};
-use crate::{ids::IncidentId, listing::IncidentState, money::Money, record::RecordType};
+use crate::{
+    ids::{IncidentId, OperationId},
+    listing::IncidentState,
+    money::Money,
+    record::{RecordName, RecordType},
+};
 
 /// A record that something is about: enough to name it and to link it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -19,10 +24,22 @@ pub struct RecordRef {
     pub label: String,
     /// Its own key.
     pub key: String,
-    /// Where it stands.
+    /// Where it stands; `gone` where it is no longer on record.
     pub status: String,
     /// Amount at stake.
     pub amount: Option<Money>,
+}
+
+/// A record of an incident, and how it got there.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct IncidentRecord {
+    /// The record as it is now.
+    #[serde(flatten)]
+    pub now: RecordRef,
+    /// Who gathered it; `None` where the engine opened the incident about it.
+    pub added_by: Option<String>,
+    /// When.
+    pub added_at: Option<DateTime<Utc>>,
 }
 
 /// A row of the list of incidents.
@@ -42,6 +59,8 @@ pub struct IncidentRow {
     pub about: Option<RecordRef>,
     /// When it was opened.
     pub opened_at: DateTime<Utc>,
+    /// By whom; `None`: by the engine.
+    pub opened_by: Option<String>,
     /// When a person closed it.
     pub closed_at: Option<DateTime<Utc>>,
     /// Who.
@@ -55,29 +74,82 @@ pub struct IncidentDetail {
     pub row: IncidentRow,
     /// When this was read.
     pub as_of: DateTime<Utc>,
+    /// Why a person opened it.
+    pub opened_reason: Option<String>,
     /// Why it was closed.
     pub reason: Option<String>,
-    /// The records that it is about.
-    pub records: Vec<RecordRef>,
-    /// What happened to these records, oldest first; bounded.
+    /// The records that it is about, those of the engine first, then as they were gathered.
+    pub records: Vec<IncidentRecord>,
+    /// What happened to them and to it, oldest first; one page of it.
     pub story: Vec<IncidentStep>,
-    /// Whether the story goes on beyond its bound.
-    pub story_cut: bool,
+    /// Where the story goes on, where it does.
+    pub story_next: Option<String>,
     /// What can be done, each with whether the reader may.
     pub actions: Vec<ActionOffer>,
     /// What people did to it, newest first.
     pub audit: Vec<AuditView>,
 }
 
-/// One move of a record of an incident.
+/// One page of the timeline of an incident's records.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct IncidentStory {
+    /// What happened, oldest first.
+    pub items: Vec<IncidentStep>,
+    /// Where it goes on, where it does.
+    pub next: Option<String>,
+    /// When this was read.
+    pub as_of: DateTime<Utc>,
+}
+
+/// Something that happened to a record of an incident, or to the incident.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct IncidentStep {
+    /// An anchor, unique in the story.
+    pub anchor: String,
     /// Which kind of record.
     pub record: RecordType,
     /// Which one.
     pub id: String,
     /// What happened, in a sentence, where the rule has one.
     pub sentence: Option<String>,
-    /// The move.
+    /// The move; of a note, a decision, evidence or a conflict its word stands for the rule.
     pub step: MoveView,
+    /// The receipt, where a person decided.
+    pub receipt: Option<OperationId>,
+}
+
+impl IncidentStep {
+    /// What happened, with the kind of record that it happened to.
+    #[must_use]
+    pub fn words(&self) -> String {
+        let label = self.record.label();
+        let (first, rest) = label.split_at(1);
+        let sentence = match &self.sentence {
+            Some(sentence) => sentence.clone(),
+            None => format!("{}.", self.step.to.replace('_', " ")),
+        };
+        format!("{}{rest}: {sentence}", first.to_uppercase())
+    }
+
+    /// A detail by its name.
+    #[must_use]
+    pub fn detail(&self, name: &str) -> Option<&str> {
+        let found = self.step.detail.iter().find(|(known, _)| known == name);
+        found.map(|(_, value)| value.as_str()).filter(|value| !value.is_empty())
+    }
+}
+
+/// Records that somebody picked to gather, and where they could go.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Gathering {
+    /// Those that the tenant has.
+    pub found: Vec<RecordRef>,
+    /// Those that it has not, or that cannot be gathered.
+    pub missing: Vec<RecordName>,
+    /// Open incidents, newest first; bounded.
+    pub open: Vec<IncidentRow>,
+    /// Whether more are open than are listed.
+    pub more_open: bool,
+    /// The id that a new incident gets: the form carries it, so that sending it twice opens one.
+    pub new_id: IncidentId,
 }

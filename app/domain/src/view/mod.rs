@@ -17,6 +17,7 @@ mod operation;
 mod overview;
 mod receipt;
 mod record;
+mod report;
 mod workflow;
 
 pub use approval::ApprovalView;
@@ -27,7 +28,9 @@ pub use conflict::{ConflictDetail, ConflictRow};
 pub use event::{AggregateView, EnvelopeView, EventAttempt, EventDetail, EventRow};
 pub use health::{BreakerView, HealthView, PublisherHealth, TaskHealth, TransactionView};
 pub use inbox::{MessageConflict, MessageDetail, MessageRow, MoveView, RelatedOperation};
-pub use incident::{IncidentDetail, IncidentRow, IncidentStep, RecordRef};
+pub use incident::{
+    Gathering, IncidentDetail, IncidentRecord, IncidentRow, IncidentStep, IncidentStory, RecordRef,
+};
 pub use lease::LeaseRow;
 pub use operation::{ActionOffer, BodyView, KindView, OperationDetail, OperationRow, ResponseView};
 pub use overview::{AgeBucket, AttentionRow, Cause, Me, OutcomeHour, Overview, Queue};
@@ -36,6 +39,7 @@ pub use record::{
     AuditView, ConflictView, CorrectionView, EvidenceView, FieldChange, IncidentView, NoteView,
     TimelineItem,
 };
+pub use report::{IncidentReport, ReportDecision, ReportNote, ReportStake, SealedReport};
 pub use workflow::{
     ArtifactView, FlowRef, OperationLinks, StepCall, StepView, WorkflowDetail, WorkflowMove,
     WorkflowRow,

@@ -11,14 +11,19 @@ use leptos::prelude::*;
 use leptos_meta::Title;
 
 use crate::{
-    api::records::conflict,
+    api::{
+        notes::{Noted, conflict_page},
+        refused::RefusedForm,
+    },
     components::{
         amount::Amount,
         body_view::Body,
         diff::Diff,
         facts::{fact, fact_at, fact_key},
+        gather_link::gather_link,
         icon::{Icon, IconName},
         key::Key,
+        notes::Notes,
         part::Part,
         related::operation_link,
         state_badge::StateBadge,
@@ -26,15 +31,16 @@ use crate::{
         verdict_band::{Standing, VerdictBand},
     },
     islands::CopyButton,
-    pages::record::record_page,
+    pages::{address::query, record::record_page},
 };
 
 /// The page of a conflict.
 #[component]
 pub fn DetailPage() -> impl IntoView {
+    let refused = RefusedForm::from_query(&query());
     view! {
         <Title text="Payload conflict · Onceover"/>
-        {record_page(conflict, shown)}
+        {record_page(conflict_page, move |page| shown(page, refused))}
     }
 }
 
@@ -62,7 +68,9 @@ fn standing(detail: &ConflictDetail) -> Standing {
     first.grounds([times, advice])
 }
 
-fn shown(detail: ConflictDetail) -> AnyView {
+fn shown(page: Noted<ConflictDetail>, refused: Option<RefusedForm>) -> AnyView {
+    let Noted { record: detail, notes } = page;
+    let gather = gather_link(notes.about);
     let row = detail.row.clone();
     let verdict = standing(&detail);
     let facts = facts(&detail);
@@ -102,6 +110,7 @@ fn shown(detail: ConflictDetail) -> AnyView {
                     <a class="button button--primary" href=format!("/operations/{}", row.operation_id)>
                         "Open the first operation"
                     </a>
+                    {gather}
                 </div>
             </header>
             <VerdictBand verdict/>
@@ -114,6 +123,7 @@ fn shown(detail: ConflictDetail) -> AnyView {
                         {bodies}
                     </Part>
                     {others}
+                    <Notes notes refused/>
                 </div>
                 {facts}
             </div>

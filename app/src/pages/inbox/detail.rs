@@ -11,26 +11,35 @@ use leptos_meta::Title;
 
 use super::words::{self, sentence, standing};
 use crate::{
-    api::records::message,
+    api::{
+        notes::{Noted, message_page},
+        records::message,
+        refused::RefusedForm,
+    },
     components::{
         body_view::Body,
         facts::{fact, fact_at, fact_key},
         moves::{Moves, Told, told},
+        notes::Notes,
         part::Part,
         record_head::{Offered, RecordHead},
         related::{operation_link, related},
         timestamp::Timestamp,
         verdict_band::VerdictBand,
     },
-    pages::record::{About, decision_page, record_page},
+    pages::{
+        address::query,
+        record::{About, decision_page, record_page},
+    },
 };
 
 /// The page of a message.
 #[component]
 pub fn DetailPage() -> impl IntoView {
+    let refused = RefusedForm::from_query(&query());
     view! {
         <Title text="Message · Onceover"/>
-        {record_page(message, shown)}
+        {record_page(message_page, move |page| shown(page, refused))}
     }
 }
 
@@ -63,7 +72,8 @@ fn already(detail: &MessageDetail) -> Option<AnyView> {
     (!operations.is_empty()).then(|| related("related", title, operations))
 }
 
-fn shown(detail: MessageDetail) -> AnyView {
+fn shown(page: Noted<MessageDetail>, refused: Option<RefusedForm>) -> AnyView {
+    let Noted { record: detail, notes } = page;
     let row = &detail.row;
     let sub = view! {
         {format!("from {} \u{b7} version {} as of ", row.source, row.version)}
@@ -113,6 +123,7 @@ fn shown(detail: MessageDetail) -> AnyView {
                     <Part id="timeline" title="Timeline" count=moves>
                         <Moves told=story/>
                     </Part>
+                    <Notes notes refused/>
                 </div>
                 {facts}
             </div>

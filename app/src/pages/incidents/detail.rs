@@ -1,67 +1,75 @@
-//! `/incidents/{id}`: one incident, the records that it is about, their story in one timeline; and the
-//! form that closes it.
+//! `/incidents/{id}`: one incident, the records that it is about, their story in one timeline, the ways
+//! to its report.
+
+use std::collections::HashMap;
 
 use domain::{
     action::{Subject, TargetType, Verb},
     listing::IncidentState,
-    view::{IncidentDetail, IncidentStep, RecordRef},
+    operation::Status,
+    record::RecordType,
+    view::{IncidentDetail, IncidentRecord, IncidentStep},
 };
 use leptos::prelude::*;
 use leptos_meta::Title;
 
-use super::list::cause;
+use super::{form::words, list::cause};
 use crate::{
-    api::records::incident,
+    api::{incidents::incident_page, notes::Noted, refused::RefusedForm},
     components::{
-        amount::Amount,
         audit::Audit,
         facts::{fact, fact_at, fact_key, fact_text},
         icon::IconName,
-        key::Key,
         moves::{Moves, Told},
+        notes::Notes,
         part::Part,
         record_head::{Offered, RecordHead},
+        record_list::record_list,
+        slice::Slice,
         timestamp::Timestamp,
         verdict_band::{Standing, VerdictBand},
     },
-    pages::record::{About, Words, decision_page, record_page},
-    text,
+    location::value,
+    pages::{address::query, record::record_page},
 };
+
+/// Records that one page lists.
+pub(super) const RECORDS: usize = 50;
 
 /// The page of an incident.
 #[component]
 pub fn DetailPage() -> impl IntoView {
+    let query = query();
+    let after = value(&query, "after");
     view! {
         <Title text="Incident · Onceover"/>
-        {record_page(incident, |detail| shown(&detail))}
+        {record_page(
+            move |id| incident_page(id, after.clone()),
+            move |page| shown(page, &query),
+        )}
     }
 }
 
-/// The form that closes an incident.
-#[component]
-pub fn FormPage() -> impl IntoView {
-    let about = |detail: &IncidentDetail, _: Verb| About {
-        version: detail.row.version,
-        mark: detail.row.status.into(),
-        kind: cause(&detail.row.cause),
-        key: detail.row.id.to_string(),
-        actions: detail.actions.clone(),
-        known: view! {
-            <VerdictBand verdict=standing(detail)/>
-            {records(&detail.records)}
-        }
-        .into_any(),
-        fields: None,
+/// A piece of the records, for the page of the incident or one below it.
+pub(super) fn records_piece(detail: &IncidentDetail, query: &str, below: Option<Verb>) -> Slice {
+    let path = match below {
+        None => format!("/incidents/{}", detail.row.id),
+        Some(verb) => format!("/incidents/{}/{verb}", detail.row.id),
     };
-    decision_page(TargetType::Incident, incident, about, words)
+    Slice::asked((&path, query), "records", RECORDS, detail.records.len())
 }
 
-fn standing(detail: &IncidentDetail) -> Standing {
+pub(super) fn standing(detail: &IncidentDetail) -> Standing {
     let row = &detail.row;
     match row.status {
-        IncidentState::Open => Standing::person(row.summary.clone()).grounds([
-            "It stays open until a person closes it with a reason; nothing is changed by closing it.".to_owned(),
-        ]),
+        IncidentState::Open => {
+            let opened = row.opened_by.as_ref().zip(detail.opened_reason.as_ref());
+            let opened =
+                opened.map(|(by, reason)| format!("{by} opened it: \u{201c}{reason}\u{201d}"));
+            let stays = "It stays open until a person closes it with a reason; nothing is changed by closing it.";
+            Standing::person(row.summary.clone())
+                .grounds(opened.into_iter().chain([stays.to_owned()]))
+        }
         IncidentState::Closed => {
             let by = row.closed_by.as_deref().unwrap_or("Somebody");
             let reason = detail.reason.iter().map(|reason| format!("\u{201c}{reason}\u{201d}"));
@@ -70,30 +78,44 @@ fn standing(detail: &IncidentDetail) -> Standing {
     }
 }
 
-fn shown(detail: &IncidentDetail) -> AnyView {
-    let row = &detail.row;
+/// What the page offers. More is gathered from the pages and lists of the records themselves.
+fn actions(detail: &IncidentDetail) -> Vec<Offered> {
+    let gathered = detail.records.iter().any(|record| record.added_by.is_some());
+    let fits = |verb: Verb| match verb {
+        Verb::Remove => gathered,
+        verb => words(verb).is_some(),
+    };
+    let label = |verb| match verb {
+        Verb::Remove => "Take a record out",
+        _ => "Close it with a reason",
+    };
+    detail
+        .actions
+        .iter()
+        .filter(|offer| fits(offer.verb))
+        .map(|offer| Offered { offer: offer.clone(), label: label(offer.verb).into(), why: None })
+        .collect()
+}
+
+fn shown(page: Noted<IncidentDetail>, query: &str) -> AnyView {
+    let Noted { record: detail, notes } = page;
+    let (row, refused) = (&detail.row, RefusedForm::from_query(query));
     let sub = view! {
         {format!("version {} as of ", row.version)}
         <Timestamp at=detail.as_of/>
     }
     .into_any();
-    let actions = detail
-        .actions
-        .iter()
-        .map(|offer| Offered {
-            offer: offer.clone(),
-            label: "Close it with a reason".into(),
-            why: None,
-        })
-        .collect();
     let subject = Subject::new(TargetType::Incident, row.id.to_string());
-    let told: Vec<_> =
-        detail.story.iter().enumerate().map(|(index, step)| told(index, step)).collect();
-    let count = told.len();
-    let cut = detail.story_cut.then(|| {
-        view! { <p class="field-help">"The story goes on: each record\u{2019}s own page has all of it."</p> }
-    });
-    let (about, list) = (detail.records.len(), records(&detail.records));
+    let piece = records_piece(&detail, query, None);
+    let list = view! {
+        {record_list(piece.of(&detail.records).iter().map(|record| &record.now))}
+        {piece.ways()}
+        <p class="field-help">
+            "Add more from their own pages: each has \u{201c}Add to an incident\u{201d}."
+        </p>
+    }
+    .into_any();
+    let (about, told) = (detail.records.len(), story(&detail, query));
     view! {
         <article class="detail">
             <RecordHead
@@ -103,59 +125,88 @@ fn shown(detail: &IncidentDetail) -> AnyView {
                 key=row.id.to_string()
                 sub
                 version=row.version
-                actions
+                actions=actions(&detail)
             />
-            <VerdictBand verdict=standing(detail)/>
+            <VerdictBand verdict=standing(&detail)/>
             <div class="detail-columns">
                 <div class="detail-story">
                     <Part id="records" title="What it is about" count=about>
                         {list}
                     </Part>
-                    <Part id="timeline" title="One timeline of all of them" count>
-                        <Moves told/>
-                        {cut}
+                    <Part id="timeline" title="One timeline of all of them">
+                        {told}
                     </Part>
+                    <Notes notes refused/>
+                    {report(&detail)}
                     <Audit audit=detail.audit.clone()/>
                 </div>
-                {facts(detail)}
+                {facts(&detail)}
             </div>
         </article>
     }
     .into_any()
 }
 
-fn records(records: &[RecordRef]) -> AnyView {
-    let items = records
+/// One page of the story, with the ways back to its beginning and on.
+fn story(detail: &IncidentDetail, query: &str) -> AnyView {
+    let path = format!("/incidents/{}", detail.row.id);
+    let names: HashMap<_, _> = detail
+        .records
         .iter()
-        .map(|record| {
-            let href = record.record.href(&record.page_id);
-            let what = format!("{} \u{b7} {}", record.record.label(), record.label);
-            view! {
-                <li class="related">
-                    <strong>{record.status.replace('_', " ")}</strong>
-                    <a href=href><Key text=record.key.clone()/></a>
-                    <span class="cell-sub">{what} " " <Amount amount=record.amount.clone()/></span>
-                </li>
-            }
-        })
-        .collect_view();
-    view! { <ul class="relations">{items}</ul> }.into_any()
+        .map(|record| ((record.now.record, record.now.id.as_str()), record))
+        .collect();
+    let told: Vec<_> = detail.story.iter().map(|step| told(step, &names)).collect();
+    let first = value(query, "after")
+        .map(|_| view! { <a href=format!("{path}#timeline")>"The beginning"</a> });
+    let next = detail.story_next.as_ref().map(|next| {
+        view! { <a href=format!("{path}?after={next}#timeline")>"What happened next"</a> }
+    });
+    let ways =
+        (first.is_some() || next.is_some()).then(|| view! { <p class="slice">{first} {next}</p> });
+    view! {
+        <Moves told/>
+        {ways}
+    }
+    .into_any()
 }
 
-fn told(index: usize, step: &IncidentStep) -> Told {
-    let record = text::capitalised(step.record.label());
-    let sentence = match &step.sentence {
-        Some(sentence) => format!("{record}: {sentence}"),
-        None => format!("{record}: {}.", step.step.to.replace('_', " ")),
-    };
-    let status = step.step.to.parse::<domain::operation::Status>().ok();
+fn told(step: &IncidentStep, names: &HashMap<(RecordType, &str), &IncidentRecord>) -> Told {
+    let status = step.step.to.parse::<Status>().ok();
+    let of = names.get(&(step.record, step.id.as_str())).map(|record| {
+        let now = &record.now;
+        let href = (now.status != "gone").then(|| now.record.href(&now.page_id));
+        (format!("{} {}", now.record.label(), now.key), href)
+    });
     Told {
-        anchor: format!("m{}", index + 1),
-        sentence,
+        anchor: step.anchor.clone(),
+        sentence: step.words(),
         icon: status.map_or(IconName::Info, IconName::of),
-        status: status.map(domain::operation::Status::as_str),
+        status: status.map(Status::as_str),
         step: step.step.clone(),
+        of,
+        receipt: step.receipt,
     }
+}
+
+/// The ways to the report.
+fn report(detail: &IncidentDetail) -> AnyView {
+    let path = format!("/incidents/{}/report", detail.row.id);
+    let files = [("md", "Markdown"), ("json", "JSON"), ("csv", "CSV")].map(|(format, words)| {
+        view! { <a class="button" href=format!("{path}?format={format}") download="">{words}</a> }
+    });
+    view! {
+        <Part id="report" title="Report">
+            <p class="prose">
+                "All of this in one piece, masked as it is here, with a hash of its content. Each file that \
+                 is taken is put on record."
+            </p>
+            <p class="form-actions">
+                <a class="button" href=path>"Read and print"</a>
+                {files.into_iter().collect_view()}
+            </p>
+        </Part>
+    }
+    .into_any()
 }
 
 fn facts(detail: &IncidentDetail) -> AnyView {
@@ -164,6 +215,8 @@ fn facts(detail: &IncidentDetail) -> AnyView {
         Some(fact_key("Id", row.id.to_string())),
         Some(fact_key("Cause", row.cause.clone())),
         fact_at("Opened", Some(row.opened_at)),
+        Some(fact("Opened by", row.opened_by.clone().unwrap_or_else(|| "the engine".into()))),
+        detail.opened_reason.clone().map(|reason| fact_text("Why it was opened", reason)),
         fact_at("Closed", row.closed_at),
         row.closed_by.clone().map(|by| fact("Closed by", by)),
         detail.reason.clone().map(|reason| fact_text("Why it was closed", reason)),
@@ -175,15 +228,4 @@ fn facts(detail: &IncidentDetail) -> AnyView {
         </div>
     }
     .into_any()
-}
-
-fn words(verb: Verb) -> Option<Words> {
-    (verb == Verb::Close).then(|| {
-        Words::new(
-            "Close the incident",
-            "Close it with this reason",
-            "Say what was found out and what was done. The records keep their states; the incident stays on \
-             record with your reason and can be read by all who could read it before.",
-        )
-    })
 }

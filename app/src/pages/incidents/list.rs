@@ -40,8 +40,9 @@ const SPEC: ListSpec = ListSpec {
     views: &[],
 };
 
-/// Why the engine opens incidents, by word and sentence.
-const CAUSES: [(&str, &str); 7] = [
+/// Why incidents are opened, by word and sentence.
+const CAUSES: [(&str, &str); 8] = [
+    ("opened_by_person", "Opened by a person"),
     ("double_effect_suspected", "It may have happened twice"),
     ("confirmation_contradicted", "A confirmation is contradicted"),
     ("answer_differs", "The provider did something else"),
@@ -130,7 +131,8 @@ fn empty(narrowed: bool) -> AnyView {
         <EmptyState title="No incident has been opened.">
             <p>
                 "The engine opens one where it may have happened twice, where evidence contradicts what a "
-                "person confirmed, or where a provider did something else than was asked."
+                "person confirmed, or where a provider did something else than was asked. People open one "
+                "from the page of any record."
             </p>
         </EmptyState>
     }

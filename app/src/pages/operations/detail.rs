@@ -9,11 +9,12 @@ use leptos::prelude::*;
 use leptos_meta::Title;
 
 use super::sections::{
-    Banners, Conflicts, Evidence, FactsColumn, Head, Incidents, Notes, Payload, Response,
+    Banners, Conflicts, Evidence, FactsColumn, Head, Incidents, Payload, Response,
 };
 use crate::{
     api::{
         found::Found,
+        notes::NotesOf,
         operations::{OperationPage, operation},
         reading::Reading,
         records::{links, plan},
@@ -23,6 +24,7 @@ use crate::{
         audit::Audit,
         key::Key,
         mark::MarkBadge,
+        notes::Notes,
         part::Part,
         plan::plan_list,
         related::related,
@@ -100,6 +102,8 @@ fn Shown(
         let list = plan_list(&plan);
         view! { <Part id="undo" title="Its undo">{list}</Part> }.into_any()
     });
+    let notes =
+        NotesOf { about: detail.row.id.into(), notes: detail.notes.clone(), form_key, may_note };
     let story = view! {
         <Axis items=&detail.timeline now/>
         <Timeline items=&detail.timeline as_of=detail.as_of ended/>
@@ -126,14 +130,7 @@ fn Shown(
                     <Evidence evidence=detail.evidence.clone() fence=detail.row.lease.fence/>
                     <Payload payload=detail.payload.clone()/>
                     <Response response=detail.response.clone()/>
-                    <Notes
-                        id=detail.row.id
-                        notes=detail.notes.clone()
-                        taken_by=detail.row.taken_by.clone()
-                        form_key
-                        may_note
-                        refused
-                    />
+                    <Notes notes taken_by=detail.row.taken_by.clone() refused/>
                     <Audit audit=detail.audit.clone()/>
                 </div>
                 <FactsColumn detail=&detail/>

@@ -14,27 +14,36 @@ use super::{
     words::{self, outcome, sentence, standing},
 };
 use crate::{
-    api::records::event,
+    api::{
+        notes::{Noted, event_page},
+        records::event,
+        refused::RefusedForm,
+    },
     components::{
         body_view::Body,
         facts::{fact, fact_at, fact_key},
         moves::{Moves, told},
+        notes::Notes,
         part::Part,
         record_head::{Offered, RecordHead},
         related::{operation_link, related},
         timestamp::Timestamp,
         verdict_band::VerdictBand,
     },
-    pages::record::{About, decision_page, record_page},
+    pages::{
+        address::query,
+        record::{About, decision_page, record_page},
+    },
     text,
 };
 
 /// The page of an event.
 #[component]
 pub fn DetailPage() -> impl IntoView {
+    let refused = RefusedForm::from_query(&query());
     view! {
         <Title text="Event · Onceover"/>
-        {record_page(event, shown)}
+        {record_page(event_page, move |page| shown(page, refused))}
     }
 }
 
@@ -57,7 +66,8 @@ pub fn FormPage() -> impl IntoView {
     decision_page(TargetType::Outbox, event, about, words::decision)
 }
 
-fn shown(detail: EventDetail) -> AnyView {
+fn shown(page: Noted<EventDetail>, refused: Option<RefusedForm>) -> AnyView {
+    let Noted { record: detail, notes } = page;
     let row = &detail.row;
     let sub = view! {
         {format!("number {} of its aggregate · version {} as of ", row.seq, row.version)}
@@ -105,6 +115,7 @@ fn shown(detail: EventDetail) -> AnyView {
                     <Part id="timeline" title="Timeline" count=moves>
                         <Moves told/>
                     </Part>
+                    <Notes notes refused/>
                 </div>
                 {facts}
             </div>

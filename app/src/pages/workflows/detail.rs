@@ -14,13 +14,18 @@ use super::{
     words::{self, sentence, standing},
 };
 use crate::{
-    api::records::workflow,
+    api::{
+        notes::{Noted, workflow_page},
+        records::workflow,
+        refused::RefusedForm,
+    },
     components::{
         audit::Audit,
         facts::{fact, fact_at, fact_key},
         icon::IconName,
         mark::Mark,
         moves::{Moves, Told},
+        notes::Notes,
         part::Part,
         plan::plan_piece,
         record_head::{Offered, RecordHead},
@@ -46,7 +51,7 @@ pub fn DetailPage() -> impl IntoView {
     let query = query();
     view! {
         <Title text="Workflow · Onceover"/>
-        {record_page(workflow, move |detail| shown(&detail, &query))}
+        {record_page(workflow_page, move |page| shown(page, &query))}
     }
 }
 
@@ -80,7 +85,9 @@ fn begins(detail: &WorkflowDetail) -> AnyView {
     plan_piece(&detail.plan, Some(&piece))
 }
 
-fn shown(detail: &WorkflowDetail, query: &str) -> AnyView {
+fn shown(page: Noted<WorkflowDetail>, query: &str) -> AnyView {
+    let Noted { record, notes } = page;
+    let (detail, refused) = (&record, RefusedForm::from_query(query));
     let row = &detail.row;
     let path = format!("/workflows/{}", row.id);
     let piece = |name, size, total| Slice::asked((&path, query), name, size, total);
@@ -133,6 +140,7 @@ fn shown(detail: &WorkflowDetail, query: &str) -> AnyView {
                         <Moves told/>
                         {others}
                     </Part>
+                    <Notes notes refused/>
                     <Audit audit/>
                 </div>
                 {facts(detail)}
@@ -162,6 +170,8 @@ fn told(step: &WorkflowMove) -> Told {
             actor: step.actor.clone(),
             detail: step.detail.clone(),
         },
+        of: None,
+        receipt: None,
     }
 }
 

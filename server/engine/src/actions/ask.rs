@@ -114,7 +114,7 @@ pub(super) async fn ask(
     let seen = Seen {
         state: held.state(),
         label: held.label().to_owned(),
-        key: held.key().to_owned(),
+        key: held.key().into_owned(),
         why: why.clone(),
         contradiction: weighed.contradiction.clone(),
         provider: says.map(ProviderAnswer::sentence),

@@ -48,6 +48,10 @@ pub(super) async fn out(
         }
         Held::Record(kind, locked) => record(engine, tx, hand, request, *kind, locked).await,
         Held::Kind(..) => kind::put(tx, hand, held, request).await,
+        Held::NewIncident(id) => {
+            let id = *id;
+            super::incident::open(tx, hand, held, id, request).await
+        }
         Held::Member(member) => {
             let member = member.clone();
             member::grant(tx, hand, held, &member, request).await
@@ -67,7 +71,11 @@ async fn record(
         (hand.tenant(), request.version, request.reason.as_str(), hand.actor());
     let event = EventId::new(locked.id);
     let flow = Address { tenant, id: WorkflowId::new(locked.id) };
+    let mut followed = follows(kind, request.verb).to_owned();
     match (kind, request.verb) {
+        (TargetType::Incident, Verb::Add | Verb::Remove) => {
+            followed = super::incident::change(tx, hand, locked, request).await?;
+        }
         (TargetType::Incident, Verb::Close) => {
             if !incident::close(tx, tenant, locked.id, version, &actor.name, reason).await? {
                 return Err(EngineError::refused(Code::Stale));
@@ -112,8 +120,7 @@ async fn record(
         _ => return Err(EngineError::refused(Code::NotFound)),
     }
     let after = Held::lock(tx, tenant, &request.target).await?.state();
-    let followed = vec![follows(kind, request.verb).to_owned()];
-    Ok(Effect { before: locked.state.clone(), after, followed })
+    Ok(Effect { before: locked.state.clone(), after, followed: vec![followed] })
 }
 
 /// What follows, in words that claim nothing which has not been committed.

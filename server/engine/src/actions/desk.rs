@@ -1,35 +1,42 @@
 //! Notes and *taken by*: audited, and moving no version.
 
-use domain::{access::Permission, action::Subject, ids::OperationId, problem::Code};
+use domain::{
+    access::Permission,
+    action::Subject,
+    ids::OperationId,
+    problem::Code,
+    record::{RecordName, RecordType},
+};
 use sha2::{Digest as _, Sha256};
 
 use super::entry;
 use crate::{
     Engine, StaffCaller,
+    database::Tx,
     error::EngineError,
-    store::{Target, audit, detail, note},
+    store::{Target, audit, detail, incident_listing, note, record_ref},
 };
 
 /// The longest note, in characters.
 const MAX_NOTE: usize = 4_000;
 
 impl Engine {
-    /// Adds a note; the same form posted again adds nothing.
+    /// Adds a note to a record; the same form posted again adds nothing.
     ///
     /// # Errors
     /// Refused, with one audit row: `permission_missing`, `not_found`, `unprocessable`.
     pub async fn add_note(
         &self,
         by: &StaffCaller,
-        id: OperationId,
+        about: impl Into<RecordName>,
         form_key: &str,
         text: &str,
     ) -> Result<(), EngineError> {
-        let (engine, by, form_key, text) =
-            (self.clone(), by.clone(), form_key.to_owned(), text.trim().to_owned());
+        let (engine, by, about, form_key, text) =
+            (self.clone(), by.clone(), about.into(), form_key.to_owned(), text.trim().to_owned());
         Self::detached(async move {
-            let result = engine.add_note_unaudited(&by, id, &form_key, &text).await;
-            engine.audited(&by, "note", &id.into(), "", result).await
+            let result = engine.add_note_unaudited(&by, about, &form_key, &text).await;
+            engine.audited(&by, "note", &about.into(), "", result).await
         })
         .await
     }
@@ -37,7 +44,7 @@ impl Engine {
     async fn add_note_unaudited(
         &self,
         by: &StaffCaller,
-        id: OperationId,
+        about: RecordName,
         form_key: &str,
         text: &str,
     ) -> Result<(), EngineError> {
@@ -59,16 +66,17 @@ impl Engine {
                 "the form's key is missing",
             ));
         }
-        let target = Target { tenant: by.tenant_id(), id };
-        let mut tx = self.pools.begin_console(target.tenant).await?;
-        detail::for_service(&mut tx, target)
-            .await?
-            .ok_or_else(|| EngineError::refused(Code::NotFound))?;
+        let tenant = by.tenant_id();
+        let mut tx = self.pools.begin_console(tenant).await?;
+        if !about.record.takes_notes() || !is_there(&mut tx, by, about).await? {
+            return Err(EngineError::refused(Code::NotFound));
+        }
         // The form and its words: sent twice it adds nothing, but words changed after Back are another
         // note and must not be dropped.
         let form_key = format!("{form_key} {}", hex::encode(Sha256::digest(text.as_bytes())));
-        if note::insert(&mut tx, target, by.staff_id(), by.name(), &form_key, text).await? {
-            audit::add(&mut tx, entry(by, "note", &Subject::from(id), "")).await?;
+        let whose = (tenant, about);
+        if note::insert(&mut tx, whose, by.staff_id(), by.name(), &form_key, text).await? {
+            audit::add(&mut tx, entry(by, "note", &about.into(), "")).await?;
         }
         tx.commit().await?;
         Ok(())
@@ -117,4 +125,17 @@ impl Engine {
         tx.commit().await?;
         Ok(())
     }
+}
+
+/// Whether the tenant has a record that notes can stand on.
+async fn is_there(tx: &mut Tx, by: &StaffCaller, about: RecordName) -> Result<bool, EngineError> {
+    let tenant = by.tenant_id();
+    Ok(match about.record {
+        RecordType::Operation => {
+            let target = Target { tenant, id: OperationId::new(about.id) };
+            detail::for_service(tx, target).await?.is_some()
+        }
+        RecordType::Incident => !incident_listing::rows(tx, tenant, &[about.id]).await?.is_empty(),
+        _ => !record_ref::of(tx, tenant, &[about]).await?.is_empty(),
+    })
 }

@@ -1,6 +1,8 @@
 //! The record that a decision is about, locked for as long as it takes to decide, whatever kind of
 //! record it is.
 
+use std::borrow::Cow;
+
 use domain::{
     action::{Subject, TargetType, Verb},
     ids::{OperationId, TenantId},
@@ -8,6 +10,8 @@ use domain::{
     problem::Code,
     view::{ReceiptState, StateWord},
 };
+
+use uuid::Uuid;
 
 use super::ActionRequest;
 use crate::{
@@ -36,9 +40,26 @@ pub(super) enum Held {
     Kind(String, Option<Box<(KindPolicy, i64)>>),
     /// A person's place in the tenant.
     Member(Member),
+    /// An incident that is to be opened under this id.
+    NewIncident(Uuid),
 }
 
 impl Held {
+    /// Locks what a decision is about: the record, or the place of one that it makes.
+    pub(super) async fn lock_for(
+        tx: &mut Tx,
+        tenant: TenantId,
+        request: &ActionRequest,
+    ) -> Result<Self, EngineError> {
+        if request.verb != Verb::Open {
+            return Self::lock(tx, tenant, &request.target).await;
+        }
+        let id = Uuid::try_parse(&request.target.id)
+            .map_err(|_| EngineError::refused(Code::NotFound))?;
+        let locked = subject::lock(tx, tenant, &request.target).await?;
+        Ok(locked.map_or(Self::NewIncident(id), |locked| Self::Record(request.target.kind, locked)))
+    }
+
     /// Locks the record; the same refusal for one that does not exist and for another tenant's.
     pub(super) async fn lock(
         tx: &mut Tx,
@@ -62,7 +83,8 @@ impl Held {
                 Ok(Self::Member(member))
             }
             // A request is settled by its own commands, under the lock of what it is about.
-            TargetType::Approval => Err(not_found()),
+            // About a conflict nothing is decided.
+            TargetType::Approval | TargetType::Conflict => Err(not_found()),
             TargetType::Workflow
             | TargetType::Compensation
             | TargetType::Outbox
@@ -84,7 +106,7 @@ impl Held {
         match self {
             Self::Operation(held) => held.0.state(),
             Self::Record(_, locked) => locked.state.clone(),
-            Self::Kind(_, None) => of("absent", 0),
+            Self::Kind(_, None) | Self::NewIncident(_) => of("absent", 0),
             Self::Kind(_, Some(current)) => of("in_force", current.1),
             Self::Member(member) => of(member.role.as_str(), member.version),
         }
@@ -97,16 +119,18 @@ impl Held {
             Self::Record(_, locked) => &locked.label,
             Self::Kind(..) => "operation kind",
             Self::Member(_) => "role",
+            Self::NewIncident(_) => crate::store::incident::OPENED_BY_PERSON,
         }
     }
 
     /// Its own key.
-    pub(super) fn key(&self) -> &str {
+    pub(super) fn key(&self) -> Cow<'_, str> {
         match self {
-            Self::Operation(held) => &held.0.key,
-            Self::Record(_, locked) => &locked.key,
-            Self::Kind(name, _) => name,
-            Self::Member(member) => &member.email,
+            Self::Operation(held) => Cow::Borrowed(&held.0.key),
+            Self::Record(_, locked) => Cow::Borrowed(&locked.key),
+            Self::Kind(name, _) => Cow::Borrowed(name),
+            Self::Member(member) => Cow::Borrowed(&member.email),
+            Self::NewIncident(id) => Cow::Owned(id.to_string()),
         }
     }
 
@@ -121,7 +145,7 @@ impl Held {
         match self {
             Self::Operation(held) => held.0.amount.as_ref(),
             Self::Record(_, locked) => locked.amount.as_ref(),
-            Self::Kind(..) | Self::Member(_) => None,
+            Self::Kind(..) | Self::Member(_) | Self::NewIncident(_) => None,
         }
     }
 
@@ -129,7 +153,7 @@ impl Held {
     pub(super) const fn operation(&self) -> Option<OperationId> {
         match self {
             Self::Operation(held) => Some(held.0.target.id),
-            Self::Record(..) | Self::Kind(..) | Self::Member(_) => None,
+            Self::Record(..) | Self::Kind(..) | Self::Member(_) | Self::NewIncident(_) => None,
         }
     }
 
@@ -138,7 +162,9 @@ impl Held {
         match self {
             Self::Operation(held) => held.1.approval_ttl_ms,
             Self::Kind(_, Some(current)) => current.0.approval_ttl_ms,
-            Self::Record(..) | Self::Kind(_, None) | Self::Member(_) => DEFAULT_TTL_MS,
+            Self::Record(..) | Self::Kind(_, None) | Self::Member(_) | Self::NewIncident(_) => {
+                DEFAULT_TTL_MS
+            }
         }
     }
 

@@ -12,6 +12,7 @@ mod correct;
 mod desk;
 mod hand;
 mod held;
+mod incident;
 mod kind;
 mod member;
 mod operation;
@@ -35,6 +36,7 @@ pub use request::ActionRequest;
 pub use settle::Settling;
 
 pub(crate) use ask::who_may;
+pub(crate) use incident::{MAX_GATHERED, MAX_GATHERED_AT_ONCE, too_many_at_once};
 pub(crate) use view::{Seen, view as approval_view};
 pub(crate) use weigh::leaves;
 
@@ -218,7 +220,7 @@ async fn decide(
     says: Option<&ProviderAnswer>,
 ) -> Result<Decided, EngineError> {
     let hand = Hand::alone(by);
-    let mut held = Held::lock(tx, by.tenant_id(), &request.target).await?;
+    let mut held = Held::lock_for(tx, by.tenant_id(), request).await?;
     if let Some(acted) = receipt::taken_before(tx, by, request).await? {
         return Ok(Decided::Done(Box::new(acted)));
     }

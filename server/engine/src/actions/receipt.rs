@@ -123,7 +123,7 @@ impl Named {
     pub(super) fn of(held: &Held, request: &ActionRequest) -> Self {
         Self {
             label: held.label().to_owned(),
-            key: held.key().to_owned(),
+            key: held.key().into_owned(),
             amount: held.at_stake(request),
         }
     }

@@ -5,6 +5,7 @@ use domain::{
     action::{MAX_REASON_CHARS, Outcome, Subject, TargetType, Verb},
     money::{Money, parse_currency},
     problem::Code,
+    record::RecordName,
 };
 use serde::{Deserialize, Serialize};
 use uuid::Uuid;
@@ -47,6 +48,12 @@ pub struct ActionRequest {
     pub policy: Option<Box<KindPolicy>>,
     /// For a person: the new role.
     pub role: Option<Role>,
+    /// For an incident that is opened: its title.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub summary: Option<String>,
+    /// For an incident: what is gathered into it, or taken out.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub records: Vec<RecordName>,
 }
 
 impl ActionRequest {
@@ -71,6 +78,8 @@ impl ActionRequest {
             overrides: false,
             policy: None,
             role: None,
+            summary: None,
+            records: Vec::new(),
         }
     }
 
@@ -96,6 +105,12 @@ impl ActionRequest {
         if let Some(role) = self.role {
             decision["role"] = serde_json::json!(role);
         }
+        if let Some(summary) = &self.summary {
+            decision["summary"] = serde_json::json!(summary);
+        }
+        if !self.records.is_empty() {
+            decision["records"] = serde_json::json!(self.records);
+        }
         decision
     }
 
@@ -113,6 +128,7 @@ impl ActionRequest {
         request.evidence = trimmed(request.evidence);
         request.currency = trimmed(request.currency);
         check_text("reason", Some(&request.reason), MAX_REASON_CHARS)?;
+        check_text("summary", request.summary.as_deref(), MAX_REASON_CHARS)?;
         check_text("evidence", request.evidence.as_deref(), MAX_EVIDENCE)?;
         check_text("external_reference", request.external_reference.as_deref(), MAX_REFERENCE)?;
         if request.reason.is_empty() {
@@ -144,6 +160,13 @@ impl ActionRequest {
         if request.verb != Verb::Grant {
             request.role = None;
         }
+        request.summary = trimmed(request.summary).filter(|_| request.verb == Verb::Open);
+        if !matches!(request.verb, Verb::Open | Verb::Add | Verb::Remove) {
+            request.records.clear();
+        }
+        // In which order they were picked makes no other decision.
+        request.records.sort_unstable();
+        request.records.dedup();
         request.check_terms()?;
         Ok(request)
     }

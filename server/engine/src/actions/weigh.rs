@@ -11,7 +11,7 @@ use domain::{
 
 use uuid::Uuid;
 
-use super::{ActionRequest, held::Held, kind, member, operation};
+use super::{ActionRequest, held::Held, incident, kind, member, operation};
 use crate::{
     Engine,
     compensation::{check_retry, retry_needs_second_person},
@@ -50,6 +50,7 @@ pub(super) async fn weigh(
         }
         Held::Kind(_, current) => kind::weigh(current.as_deref(), request),
         Held::Member(member) => member::weigh(member, request),
+        Held::NewIncident(id) => incident::weigh_opening(tx, tenant, *id, request).await,
     }
 }
 
@@ -64,7 +65,7 @@ pub(crate) fn leaves(kind: TargetType, verb: Verb) -> &'static [&'static str] {
         (TargetType::Compensation, Verb::Continue) => &["failed", "running"],
         (TargetType::Outbox, Verb::Requeue | Verb::Skip) => &["dead"],
         (TargetType::Inbox, Verb::Run | Verb::Drop) => &["dead", "quarantined"],
-        (TargetType::Incident, Verb::Close) => &["open"],
+        (TargetType::Incident, Verb::Close | Verb::Add | Verb::Remove) => &["open"],
         _ => &[],
     }
 }
@@ -80,6 +81,9 @@ async fn record(
     let verb = request.verb;
     if !leaves(kind, verb).contains(&locked.state.status.as_str()) {
         return Err(held.refused(Code::NotAllowedInState));
+    }
+    if kind == TargetType::Incident && verb != Verb::Close {
+        return incident::weigh(tx, tenant, locked, request).await;
     }
     let second = match (kind, verb) {
         (TargetType::Workflow, Verb::Cancel | Verb::Compensate) if locked.money => {

@@ -79,7 +79,7 @@ impl Engine {
             let incidents = incident::of(&mut tx, target).await?;
             let corrections = correction::of(&mut tx, target).await?;
             let approvals = open_requests(&mut tx, &by, &id.into()).await?;
-            let notes = note::of(&mut tx, target).await?;
+            let notes = note::of(&mut tx, target.tenant, id.into()).await?;
             let moves = event::of(&mut tx, target, MAX_EVENTS).await?;
             let audit = audit::of(&mut tx, target).await?;
             let replayed = replay::of(&mut tx, target).await?;

@@ -1,40 +1,37 @@
 //! Incidents: a list, and one with the records that it is about and what happened to them.
 
+use std::collections::HashMap;
+
 use chrono::{DateTime, Utc};
 use domain::{
     access::Permission,
     action::TargetType,
-    ids::{IncidentId, OperationId, TenantId},
-    listing::{IncidentFilter, IncidentState, Page},
-    machine::Machine as _,
-    problem::Code,
-    record::RecordType,
-    view::{IncidentDetail, IncidentRow, IncidentStep, MoveView, RecordRef},
+    ids::{IncidentId, TenantId},
+    listing::{IncidentFilter, IncidentState, Page, StoryCursor},
+    record::RecordName,
+    view::{IncidentDetail, IncidentRow, IncidentStory, RecordRef},
 };
-use sqlx::PgConnection;
-use uuid::Uuid;
 
 use super::{
     bounds::{self, given},
+    gathered::{named, whole},
     list::{cursors, id_range, span},
     offers::offers,
-    timeline::timeline,
+    story,
 };
 use crate::{
     Engine, StaffCaller,
     error::EngineError,
     settings::Limits,
     store::{
-        Target, audit, event,
+        audit,
         incident_listing::{self, Narrowing, Stored},
-        lease, listing, machine_event,
+        incident_record, lease, listing, record_ref,
     },
 };
 
 /// Matches of each kind that a search reads.
 const MAX_MATCHES: i64 = 200;
-/// Moves of one record that a story tells.
-const MAX_MOVES: i64 = 200;
 
 impl Engine {
     /// One page of incidents, newest first.
@@ -68,122 +65,106 @@ impl Engine {
             let further = ids.len() > limit;
             ids.truncate(limit);
             let stored = incident_listing::rows(&mut tx, tenant, &ids).await?;
-            let first: Vec<_> =
-                stored.iter().filter_map(|stored| stored.about.first().copied()).collect();
-            let records = incident_listing::records(&mut tx, tenant, &first).await?;
+            let gathered: HashMap<_, _> =
+                incident_record::first_of(&mut tx, tenant, &ids).await?.into_iter().collect();
+            let first = |stored: &Stored| {
+                let own = stored.about.first().copied();
+                own.or_else(|| gathered.get(&stored.row.id.uuid()).copied())
+            };
+            let names: Vec<_> = stored.iter().filter_map(first).collect();
+            let records = record_ref::of(&mut tx, tenant, &names).await?;
             tx.commit().await?;
-            let items = stored.into_iter().map(|stored| row(stored, &records)).collect();
+            let items = stored
+                .into_iter()
+                .map(|stored| {
+                    let about = first(&stored);
+                    row(stored, about, &records)
+                })
+                .collect();
             let (next, previous) = cursors(narrowing.cursor, &ids, further);
             Ok(Page { items, next, previous, narrow, as_of: now })
         })
         .await
     }
 
-    /// One incident.
+    /// One incident, with the page of its story that begins after a place.
     ///
     /// # Errors
-    /// Refused: `permission_missing`; `not_found`, the same for one of another tenant.
+    /// Refused: `permission_missing`; `not_found`, the same for one of another tenant;
+    /// `filter_invalid` for a place that no story gives out.
     pub async fn incident(
         &self,
         by: &StaffCaller,
         id: IncidentId,
+        after: Option<&str>,
     ) -> Result<IncidentDetail, EngineError> {
         by.require(Permission::Read)?;
+        let from = place(after)?;
         let (engine, by) = (self.clone(), by.clone());
         Self::detached(async move {
             let tenant = by.tenant_id();
             let mut tx = engine.pools.begin_console(tenant).await?;
             let as_of = lease::clock(&mut tx).await?;
-            let stored = incident_listing::rows(&mut tx, tenant, &[id.uuid()])
-                .await?
-                .pop()
-                .ok_or_else(|| EngineError::refused(Code::NotFound))?;
-            let records = incident_listing::records(&mut tx, tenant, &stored.about).await?;
-            let mut story = Vec::new();
-            let mut story_cut = false;
-            for (record, about) in &stored.about {
-                let steps = steps(&mut tx, tenant, *record, *about).await?;
-                story_cut |= i64::try_from(steps.len()).is_ok_and(|told| told >= MAX_MOVES);
-                story.extend(steps);
-            }
+            let whole = whole(&mut tx, tenant, id).await?;
+            let (story, next) =
+                story::page(&mut tx, tenant, (id, &whole.names), &from, story::PAGE).await?;
             let audit = audit::of_record(&mut tx, tenant, &id.to_string()).await?;
             tx.commit().await?;
-            story.sort_by_key(|step| step.step.at);
-            let reason = stored.reason.clone();
-            let row = row(stored, &records);
             Ok(IncidentDetail {
                 as_of,
-                reason,
-                actions: offers(&by, TargetType::Incident, row.status.as_str()),
-                records,
+                opened_reason: whole.opened_reason,
+                reason: whole.reason,
+                actions: offers(&by, TargetType::Incident, whole.row.status.as_str()),
+                records: whole.records,
                 story,
-                story_cut,
+                story_next: next.map(|next| next.encode()),
                 audit,
-                row,
+                row: whole.row,
             })
+        })
+        .await
+    }
+
+    /// One page of an incident's story.
+    ///
+    /// # Errors
+    /// As [`Engine::incident`].
+    pub async fn incident_story(
+        &self,
+        by: &StaffCaller,
+        id: IncidentId,
+        after: Option<&str>,
+    ) -> Result<IncidentStory, EngineError> {
+        by.require(Permission::Read)?;
+        let from = place(after)?;
+        let (engine, tenant) = (self.clone(), by.tenant_id());
+        Self::detached(async move {
+            let mut tx = engine.pools.begin_console(tenant).await?;
+            let as_of = lease::clock(&mut tx).await?;
+            let (_, names) = named(&mut tx, tenant, id).await?;
+            let whose = (id, names.as_slice());
+            let (items, next) = story::page(&mut tx, tenant, whose, &from, story::PAGE).await?;
+            tx.commit().await?;
+            Ok(IncidentStory { items, next: next.map(|next| next.encode()), as_of })
         })
         .await
     }
 }
 
-fn row(stored: Stored, records: &[RecordRef]) -> IncidentRow {
-    let about = stored.about.first().and_then(|(kind, id)| {
-        let id = id.to_string();
-        records.iter().find(|record| record.record == *kind && record.id == id).cloned()
+fn place(after: Option<&str>) -> Result<StoryCursor, EngineError> {
+    let Some(after) = after else { return Ok(StoryCursor::start()) };
+    after.parse().map_err(|_| bounds::unfit("cursor", "no story gives out such a place"))
+}
+
+fn row(stored: Stored, about: Option<RecordName>, records: &[RecordRef]) -> IncidentRow {
+    let about = about.and_then(|name| {
+        let id = name.id.to_string();
+        records.iter().find(|record| record.record == name.record && record.id == id).cloned()
     });
     IncidentRow { about, ..stored.row }
 }
 
-/// What happened to one record.
-async fn steps(
-    db: &mut PgConnection,
-    tenant: TenantId,
-    record: RecordType,
-    id: Uuid,
-) -> Result<Vec<IncidentStep>, EngineError> {
-    let machine = match record {
-        RecordType::Operation => return operation_steps(db, tenant, id).await,
-        RecordType::Workflow => domain::workflow::WorkflowState::NAME,
-        RecordType::Compensation => domain::compensation::CompensationState::NAME,
-        RecordType::Event => domain::outbox::EventStatus::NAME,
-        RecordType::Message => domain::inbox::InboxState::NAME,
-        RecordType::Conflict | RecordType::Approval | RecordType::Incident => return Ok(Vec::new()),
-    };
-    let moves = machine_event::of(db, tenant, machine, id, MAX_MOVES).await?;
-    Ok(moves
-        .into_iter()
-        .map(|step| IncidentStep { record, id: id.to_string(), sentence: None, step })
-        .collect())
-}
-
-async fn operation_steps(
-    db: &mut PgConnection,
-    tenant: TenantId,
-    id: Uuid,
-) -> Result<Vec<IncidentStep>, EngineError> {
-    let target = Target { tenant, id: OperationId::new(id) };
-    let moves = event::of(db, target, MAX_MOVES).await?;
-    Ok(timeline(&moves, &[], &[], &[])
-        .into_iter()
-        .map(|item| IncidentStep {
-            record: RecordType::Operation,
-            id: id.to_string(),
-            sentence: Some(item.sentence),
-            step: MoveView {
-                at: item.at,
-                rule: item.rule,
-                from: item.from.map(|status| status.as_str().to_owned()),
-                to: item.to.map(|status| status.as_str().to_owned()).unwrap_or_default(),
-                version: item.version.unwrap_or_default(),
-                by_person: item.by_person,
-                actor: item.actor,
-                detail: item.detail,
-            },
-        })
-        .collect())
-}
-
-fn narrow(
+pub(super) fn narrow(
     tenant: TenantId,
     filter: &IncidentFilter,
     now: DateTime<Utc>,

@@ -8,7 +8,7 @@ use domain::{
     ids::{OperationId, TenantId},
     machine::Machine as _,
     money::{Money, exponent},
-    record::RecordType,
+    record::{RecordName, RecordType},
     view::{AttentionRow, Cause, Overview, Queue, RecordRef},
 };
 use sqlx::PgConnection;
@@ -22,7 +22,7 @@ use crate::{
     store::{
         approval, conflict_listing, incident_listing, lease,
         listing::{self, Waiting},
-        outcome,
+        outcome, record_ref,
     },
 };
 
@@ -140,7 +140,13 @@ async fn named(
     let of = |kind| -> Vec<Uuid> {
         wanted.iter().filter(|(wanted, _)| *wanted == kind).map(|(_, id)| *id).collect()
     };
-    let mut records = incident_listing::records(db, tenant, &wanted).await?;
+    // Conflicts and requests are called otherwise in a queue.
+    let machines: Vec<_> = wanted
+        .iter()
+        .filter(|(kind, _)| !matches!(kind, RecordType::Conflict | RecordType::Approval))
+        .map(|(kind, id)| RecordName::new(*kind, *id))
+        .collect();
+    let mut records = record_ref::of(db, tenant, &machines).await?;
     let plain = |record, id: Uuid, label: String, key: String, status: String| RecordRef {
         record,
         id: id.to_string(),

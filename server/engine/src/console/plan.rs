@@ -6,7 +6,7 @@ use domain::{
     ids::{CompensationId, OperationId},
     machine::Machine as _,
     problem::Code,
-    record::RecordType,
+    record::{RecordName, RecordType},
     view::{CompensationPlan, UndoDetail},
 };
 
@@ -15,7 +15,7 @@ use crate::{
     Engine, StaffCaller,
     compensation::plan_of_operation,
     error::EngineError,
-    store::{Target, incident_listing},
+    store::{Target, record_ref},
 };
 
 impl Engine {
@@ -52,9 +52,9 @@ impl Engine {
         let (engine, by, tenant) = (self.clone(), by.clone(), by.tenant_id());
         Self::detached(async move {
             let not_found = || EngineError::refused(Code::NotFound);
-            let wanted = [(RecordType::Compensation, id.uuid())];
+            let wanted = [RecordName::new(RecordType::Compensation, id.uuid())];
             let mut tx = engine.pools.begin_console(tenant).await?;
-            let record = incident_listing::records(&mut tx, tenant, &wanted).await?.pop();
+            let record = record_ref::of(&mut tx, tenant, &wanted).await?.pop();
             let record = record.ok_or_else(not_found)?;
             let undoes: OperationId = record.page_id.parse().map_err(|_| not_found())?;
             let target = Target { tenant, id: undoes };

@@ -54,16 +54,19 @@ pub(super) fn timeline(
     items.extend(conflicts.iter().enumerate().map(|(index, conflict)| {
         let mut item =
             plain(format!("c{index}"), "conflict", &conflict.callers.join(", "), conflict.first_at);
-        item.sentence = match conflict.count {
-            1 => "The same key came with another payload; it was refused.".into(),
-            n => format!(
-                "The same key came with another payload {n} times; it was refused each time."
-            ),
-        };
+        item.sentence = refused(conflict.count);
         item
     }));
     items.sort_by_key(|item| item.at);
     items
+}
+
+/// What a conflict says.
+pub(super) fn refused(times: i64) -> String {
+    match times {
+        1 => "The same key came with another payload; it was refused.".into(),
+        n => format!("The same key came with another payload {n} times; it was refused each time."),
+    }
 }
 
 fn plain(
@@ -89,9 +92,8 @@ fn plain(
     }
 }
 
-fn moved(moved: &Moved) -> TimelineItem {
-    let empty = Value::Null;
-    let detail = moved.detail.as_ref().unwrap_or(&empty);
+/// What of a move's detail a reader understands, and the receipt in it.
+pub(super) fn understood(detail: &Value) -> (Vec<(String, String)>, Option<OperationId>) {
     let mut shown: Vec<_> = SHOWN
         .iter()
         .filter_map(|(key, name)| Some(((*name).to_owned(), text(detail.get(key)?)?)))
@@ -101,6 +103,12 @@ fn moved(moved: &Moved) -> TimelineItem {
             serde_json::from_value::<domain::reconciliation::ProviderAnswer>(answer.clone());
         shown.extend(answer.ok().map(|answer| ("Answer".to_owned(), answer.sentence())));
     }
+    let receipt = detail.get("receipt").and_then(Value::as_str);
+    (shown, receipt.and_then(|receipt| receipt.parse::<OperationId>().ok()))
+}
+
+fn moved(moved: &Moved) -> TimelineItem {
+    let (detail, receipt) = understood(moved.detail.as_ref().unwrap_or(&Value::Null));
     TimelineItem {
         anchor: format!("e{}", moved.id),
         at: moved.at,
@@ -113,11 +121,8 @@ fn moved(moved: &Moved) -> TimelineItem {
         version: Some(moved.version),
         fence: Some(moved.fence),
         attempt: moved.attempt,
-        detail: shown,
-        receipt: detail
-            .get("receipt")
-            .and_then(Value::as_str)
-            .and_then(|receipt| receipt.parse::<OperationId>().ok()),
+        detail,
+        receipt,
     }
 }
 
@@ -129,7 +134,7 @@ fn text(value: &Value) -> Option<String> {
     }
 }
 
-fn source(source: &str) -> &str {
+pub(super) fn source(source: &str) -> &str {
     match source {
         "worker" => "a former holder",
         "webhook" => "the provider",
@@ -138,7 +143,7 @@ fn source(source: &str) -> &str {
     }
 }
 
-fn says(says: &str) -> &str {
+pub(super) fn says(says: &str) -> &str {
     match says {
         "done" => "it happened",
         "rejected" => "it was rejected",

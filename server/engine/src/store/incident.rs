@@ -11,7 +11,10 @@ use uuid::Uuid;
 use super::Target;
 use crate::error::EngineError;
 
-/// What an incident is about: at least one of these.
+/// The cause of an incident that a person opened.
+pub const OPENED_BY_PERSON: &str = "opened_by_person";
+
+/// What an incident of the engine is about: at least one of these.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Subject {
     /// The operation.
@@ -70,6 +73,57 @@ pub async fn open(
     Ok(id.map(IncidentId::new))
 }
 
+/// Opens an incident that a person asks for, under the id that the form carried; `false` where the
+/// tenant has one of that id.
+///
+/// # Errors
+/// The database's.
+pub async fn open_by_person(
+    db: &mut PgConnection,
+    tenant: TenantId,
+    id: IncidentId,
+    summary: &str,
+    by: &str,
+    reason: &str,
+) -> Result<bool, EngineError> {
+    let done = sqlx::query!(
+        "insert into incidents (tenant_id, id, cause, summary, opened_by, opened_reason)
+         values ($1, $2, $3, $4, $5, $6) on conflict (tenant_id, id) do nothing",
+        tenant.uuid(),
+        id.uuid(),
+        OPENED_BY_PERSON,
+        summary,
+        by,
+        reason,
+    )
+    .execute(db)
+    .await?;
+    Ok(done.rows_affected() == 1)
+}
+
+/// Moves an open incident's version, because of what is gathered into it; `false` where it is closed
+/// or has another version.
+///
+/// # Errors
+/// The database's.
+pub async fn touch(
+    db: &mut PgConnection,
+    tenant: TenantId,
+    id: Uuid,
+    version: i64,
+) -> Result<bool, EngineError> {
+    let done = sqlx::query!(
+        "update incidents set version = version + 1
+         where tenant_id = $1 and id = $2 and version = $3 and closed_at is null",
+        tenant.uuid(),
+        id,
+        version,
+    )
+    .execute(db)
+    .await?;
+    Ok(done.rows_affected() == 1)
+}
+
 /// Closes an incident at its version; `false` where it is closed or has another.
 ///
 /// # Errors
@@ -112,14 +166,19 @@ pub async fn any_open(db: &mut PgConnection, target: Target) -> Result<bool, Eng
     Ok(open)
 }
 
-/// An operation's incidents, oldest first.
+/// An operation's incidents, oldest first: those about it, and those that it was gathered into.
 ///
 /// # Errors
 /// The database's.
 pub async fn of(db: &mut PgConnection, target: Target) -> Result<Vec<IncidentView>, EngineError> {
     let rows = sqlx::query!(
         "select id, version, cause, summary, opened_at, closed_at, closed_by, reason from incidents
-         where tenant_id = $1 and operation_id = $2 order by opened_at, id limit 100",
+         where tenant_id = $1 and id in (
+           (select id from incidents where tenant_id = $1 and operation_id = $2 limit 100)
+           union
+           (select incident_id from incident_records
+             where tenant_id = $1 and target_type = 'operation' and target_id = $2 limit 100))
+         order by opened_at, id limit 100",
         target.tenant.uuid(),
         target.id.uuid(),
     )

@@ -3,13 +3,12 @@
 use domain::{
     ids::{IncidentId, TenantId},
     listing::{Cursor, IncidentState},
-    record::RecordType,
-    view::{IncidentRow, RecordRef},
+    record::{RecordName, RecordType},
+    view::IncidentRow,
 };
 use sqlx::PgConnection;
 use uuid::Uuid;
 
-use super::row::money;
 use crate::error::EngineError;
 
 /// Incidents of one record that a search reads.
@@ -106,7 +105,7 @@ pub async fn ids(db: &mut PgConnection, narrowing: &Narrowing) -> Result<Vec<Uui
 }
 
 /// The incidents about these operations, those whose own id lies in a range, and those about a
-/// record whose id does.
+/// record whose id does: what the engine opened them about, and what people gathered.
 ///
 /// # Errors
 /// The database's.
@@ -127,6 +126,12 @@ pub async fn search(
         union
         (select id from incidents
           where tenant_id = $1 and subject >= $3 and subject <= $4 order by subject desc limit $5)
+        union
+        (select r.incident_id from unnest($2::uuid[]) as f(id) cross join lateral
+          (select incident_id from incident_records p where p.tenant_id = $1 and p.target_id = f.id limit $6) r)
+        union
+        (select incident_id from incident_records
+          where tenant_id = $1 and target_id >= $3 and target_id <= $4 order by target_id desc limit $5)
         "#,
         tenant.uuid(),
         operations,
@@ -140,15 +145,17 @@ pub async fn search(
     Ok(found)
 }
 
-/// An incident with the ids of what it is about, and why it was closed.
+/// An incident with the ids of what it is about, and people's reasons.
 #[derive(Clone, Debug)]
 pub struct Stored {
     /// Its row; what it is about is still to be read.
     pub row: IncidentRow,
+    /// Why a person opened it.
+    pub opened_reason: Option<String>,
     /// Why it was closed.
     pub reason: Option<String>,
-    /// What it is about, the most telling first.
-    pub about: Vec<(RecordType, Uuid)>,
+    /// What the engine opened it about, the most telling first.
+    pub about: Vec<RecordName>,
 }
 
 /// The incidents of these ids, newest first.
@@ -161,8 +168,8 @@ pub async fn rows(
     ids: &[Uuid],
 ) -> Result<Vec<Stored>, EngineError> {
     let rows = sqlx::query!(
-        "select id, version, cause, summary, opened_at, closed_at, closed_by, reason, operation_id, compensation_id,
-           workflow_id, event_id, message_id
+        "select id, version, cause, summary, opened_at, opened_by, opened_reason, closed_at, closed_by, reason,
+           operation_id, compensation_id, workflow_id, event_id, message_id
          from incidents where tenant_id = $1 and id = any($2) order by id desc",
         tenant.uuid(),
         ids,
@@ -189,64 +196,17 @@ pub async fn rows(
                     summary: row.summary,
                     about: None,
                     opened_at: row.opened_at,
+                    opened_by: row.opened_by,
                     closed_at: row.closed_at,
                     closed_by: row.closed_by,
                 },
+                opened_reason: row.opened_reason,
                 reason: row.reason,
-                about: about.into_iter().filter_map(|(kind, id)| Some((kind, id?))).collect(),
+                about: about
+                    .into_iter()
+                    .filter_map(|(record, id)| Some(RecordName::new(record, id?)))
+                    .collect(),
             }
-        })
-        .collect())
-}
-
-/// These records, each named and linked; one that is gone is left out.
-///
-/// # Errors
-/// The database's.
-pub async fn records(
-    db: &mut PgConnection,
-    tenant: TenantId,
-    wanted: &[(RecordType, Uuid)],
-) -> Result<Vec<RecordRef>, EngineError> {
-    let of = |kind: RecordType| -> Vec<Uuid> {
-        wanted.iter().filter(|(wanted, _)| *wanted == kind).map(|(_, id)| *id).collect()
-    };
-    let rows = sqlx::query!(
-        r#"
-        select 'operation' as "record!", id as "id!", id as "page!", operation as "label!", key as "key!",
-            status as "status!", amount_minor, currency
-          from operations where tenant_id = $1 and id = any($2)
-        union all select 'workflow', id, id, kind, key, status, null, null
-          from workflows where tenant_id = $1 and id = any($3)
-        union all select 'compensation', id, operation_id, kind, operation_id::text, status, amount_minor, currency
-          from compensations where tenant_id = $1 and id = any($4)
-        union all select 'event', id, id, topic, aggregate || ' #' || seq, status, null, null
-          from outbox where tenant_id = $1 and id = any($5)
-        union all select 'message', id, id, consumer, message_id, status, null, null
-          from inbox where tenant_id = $1 and id = any($6)
-        "#,
-        tenant.uuid(),
-        &of(RecordType::Operation),
-        &of(RecordType::Workflow),
-        &of(RecordType::Compensation),
-        &of(RecordType::Event),
-        &of(RecordType::Message),
-    )
-    .fetch_all(db)
-    .await?;
-    Ok(rows
-        .into_iter()
-        .filter_map(|row| {
-            let record = RecordType::ALL.into_iter().find(|kind| kind.label() == row.record)?;
-            Some(RecordRef {
-                record,
-                id: row.id.to_string(),
-                page_id: row.page.to_string(),
-                label: row.label,
-                key: row.key,
-                status: row.status,
-                amount: money(row.amount_minor, row.currency),
-            })
         })
         .collect())
 }

@@ -44,7 +44,8 @@ pub async fn of(
 }
 
 /// The members of a move's detail, as text.
-fn told(detail: &serde_json::Value) -> Vec<(String, String)> {
+#[must_use]
+pub fn told(detail: &serde_json::Value) -> Vec<(String, String)> {
     let text = |value: &serde_json::Value| match value {
         serde_json::Value::String(text) => text.clone(),
         other => other.to_string(),

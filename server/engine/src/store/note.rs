@@ -1,6 +1,10 @@
-//! Notes and *taken by*: what people leave for each other on an operation.
+//! Notes on any record, and *taken by*: what people leave for each other.
 
-use domain::{ids::StaffId, view::NoteView};
+use domain::{
+    ids::{StaffId, TenantId},
+    record::{RecordName, RecordType},
+    view::NoteView,
+};
 use sqlx::PgConnection;
 
 use super::Target;
@@ -12,17 +16,20 @@ use crate::error::EngineError;
 /// The database's.
 pub async fn insert(
     db: &mut PgConnection,
-    target: Target,
+    (tenant, name): (TenantId, RecordName),
     staff: StaffId,
     author: &str,
     form_key: &str,
     text: &str,
 ) -> Result<bool, EngineError> {
+    let operation = name.record == RecordType::Operation;
     let done = sqlx::query!(
-        "insert into notes (tenant_id, operation_id, staff_id, author, form_key, text)
-         values ($1, $2, $3, $4, $5, $6) on conflict (tenant_id, form_key) do nothing",
-        target.tenant.uuid(),
-        target.id.uuid(),
+        "insert into notes (tenant_id, target_type, operation_id, other_id, staff_id, author, form_key, text)
+         values ($1, $2, $3, $4, $5, $6, $7, $8) on conflict (tenant_id, form_key) do nothing",
+        tenant.uuid(),
+        name.record.target().as_str(),
+        operation.then_some(name.id),
+        (!operation).then_some(name.id),
         staff.uuid(),
         author,
         form_key,
@@ -33,29 +40,41 @@ pub async fn insert(
     Ok(done.rows_affected() == 1)
 }
 
-/// An operation's notes, oldest first.
+/// A record's notes, oldest first.
 ///
 /// # Errors
 /// The database's.
-pub async fn of(db: &mut PgConnection, target: Target) -> Result<Vec<NoteView>, EngineError> {
+pub async fn of(
+    db: &mut PgConnection,
+    tenant: TenantId,
+    name: RecordName,
+) -> Result<Vec<NoteView>, EngineError> {
+    let operation = name.record == RecordType::Operation;
     let rows = sqlx::query_as!(
         NoteView,
-        "select author, text, at from notes where tenant_id = $1 and operation_id = $2 order by id limit 500",
-        target.tenant.uuid(),
-        target.id.uuid(),
+        r#"select author as "author!", text as "text!", at as "at!" from (
+             select id, author, text, at from notes where tenant_id = $1 and operation_id = $2
+             union all select id, author, text, at from notes
+               where tenant_id = $1 and other_id = $3 and target_type = $4) noted
+           order by id limit 500"#,
+        tenant.uuid(),
+        operation.then_some(name.id),
+        (!operation).then_some(name.id),
+        name.record.target().as_str(),
     )
     .fetch_all(db)
     .await?;
     Ok(rows)
 }
 
-/// Removes the words at expiry (D39).
+/// Removes the words at expiry (D39), those about its refused payloads among them.
 ///
 /// # Errors
 /// The database's.
 pub async fn empty(db: &mut PgConnection, target: Target) -> Result<(), EngineError> {
     sqlx::query!(
-        "update notes set text = '' where tenant_id = $1 and operation_id = $2",
+        "update notes set text = '' where tenant_id = $1 and (operation_id = $2 or other_id in (
+           select id from payload_conflicts where tenant_id = $1 and operation_id = $2))",
         target.tenant.uuid(),
         target.id.uuid(),
     )

@@ -60,6 +60,7 @@ pub async fn lock(
         TargetType::Incident => incident(db, tenant, id).await,
         // Each of these is read by the module that decides about it.
         TargetType::Operation
+        | TargetType::Conflict
         | TargetType::Approval
         | TargetType::OperationKind
         | TargetType::Staff => Ok(None),

@@ -13,6 +13,7 @@ mod compensation;
 mod evidence;
 mod expiry;
 mod fixture;
+mod gathering;
 mod inbox;
 mod incidents;
 mod life;

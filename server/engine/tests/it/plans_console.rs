@@ -227,7 +227,7 @@ async fn the_consoles_lists_and_first_page_read_by_index_at_a_million_rows() {
         all.extend(plans.take().into_iter().map(|plan| ("audit", plan)));
         explained.event(&auditor, EventId::new(event)).await.unwrap();
         explained.conflict(&auditor, ConflictId::new(middle)).await.unwrap();
-        explained.incident(&auditor, IncidentId::new(middle)).await.unwrap();
+        explained.incident(&auditor, IncidentId::new(middle), None).await.unwrap();
         all.extend(plans.take().into_iter().map(|plan| ("details", plan)));
         explained.overview(&auditor).await.unwrap();
         explained.fold_outcomes().await.unwrap();

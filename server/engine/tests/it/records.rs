@@ -276,7 +276,7 @@ async fn an_incident_tells_what_it_is_about_and_who_closed_it() {
     assert_eq!((about.record, about.id), (RecordType::Operation, ids[1].to_string()));
     assert_eq!(about.amount.map(|money| money.amount_minor), Some(12_900));
 
-    let detail = fixture.engine.incident(&viewer, row.id).await.unwrap();
+    let detail = fixture.engine.incident(&viewer, row.id, None).await.unwrap();
     let rules: Vec<_> = detail.story.iter().map(|step| step.step.rule.as_str()).collect();
     assert_eq!(rules[..3], ["O1", "O2", "O6"]);
     assert_eq!(detail.actions[0].missing, Some(Permission::Incident));
@@ -284,7 +284,7 @@ async fn an_incident_tells_what_it_is_about_and_who_closed_it() {
         domain::action::Subject::new(domain::action::TargetType::Incident, row.id.to_string());
     let close = engine::ActionRequest::new(subject, Verb::Close, row.version, "refunded by hand");
     fixture::done(fixture.engine.act(&operator, close).await);
-    let detail = fixture.engine.incident(&viewer, row.id).await.unwrap();
+    let detail = fixture.engine.incident(&viewer, row.id, None).await.unwrap();
     assert_eq!(detail.row.status, IncidentState::Closed);
     assert_eq!(detail.reason.as_deref(), Some("refunded by hand"));
     assert_eq!(detail.audit[0].action, "close");
@@ -303,9 +303,9 @@ async fn an_incident_tells_what_it_is_about_and_who_closed_it() {
     let elsewhere = stranger(&fixture).await;
     let all = IncidentFilter::default();
     assert!(fixture.engine.list_incidents(&elsewhere, &all).await.unwrap().items.is_empty());
-    assert_eq!(code(fixture.engine.incident(&elsewhere, row.id).await), Code::NotFound);
+    assert_eq!(code(fixture.engine.incident(&elsewhere, row.id, None).await), Code::NotFound);
     let nobodys = IncidentId::new(uuid::Uuid::from_u128(7));
-    assert_eq!(code(fixture.engine.incident(&viewer, nobodys).await), Code::NotFound);
+    assert_eq!(code(fixture.engine.incident(&viewer, nobodys, None).await), Code::NotFound);
 }
 
 #[tokio::test]

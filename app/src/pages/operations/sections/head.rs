@@ -11,6 +11,7 @@ use super::super::words::{self, has_form};
 use crate::{
     components::{
         amount::Amount,
+        gather_link::gather_link,
         icon::{Icon, IconName},
         key::Key,
         notice::{Notice, Tone},
@@ -61,7 +62,7 @@ pub fn Head<'a>(
                     </CopyButton>
                 </p>
             </div>
-            <div class="detail-actions">{main} {menu}</div>
+            <div class="detail-actions">{main} {menu} {gather_link(row.id.into())}</div>
         </header>
     }
     .into_any()

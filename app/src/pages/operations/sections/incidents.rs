@@ -37,9 +37,10 @@ fn one(incident: IncidentView) -> impl IntoView {
         incident.cause.replace('_', " "),
         text::instant(incident.opened_at)
     );
+    let href = format!("/incidents/{}", incident.id);
     view! {
         <Notice tone title=incident.summary>
-            <p>{line}</p>
+            <p>{line} " " <a href=href>"Open the incident"</a></p>
         </Notice>
     }
 }

@@ -6,7 +6,6 @@ mod evidence;
 mod facts;
 mod head;
 mod incidents;
-mod notes;
 mod payload;
 
 pub use conflicts::Conflicts;
@@ -15,5 +14,4 @@ pub use facts::FactsColumn;
 pub(in crate::pages::operations) use facts::{count_facts, lease_facts};
 pub use head::{Banners, Head};
 pub use incidents::Incidents;
-pub use notes::Notes;
 pub use payload::{Payload, Response};

@@ -1,18 +1,20 @@
-//! What people wrote, and who looks at it, so that two of them do not ring the same provider.
+//! What people wrote on a record, with the form for more of it; and who looks at an operation, so that
+//! two people do not ring the same provider.
 
-use domain::{access::Permission, ids::OperationId, view::NoteView};
+use domain::{access::Permission, ids::OperationId, record::RecordName, view::NoteView};
 use leptos::{prelude::*, server_fn::ServerFn as _};
 
-use crate::components::part::Part;
+use super::{
+    form_field::{AreaField, kept_text},
+    notice::{Notice, Tone},
+    part::Part,
+    timestamp::Timestamp,
+};
 use crate::{
     api::{
         actions::{AddNote, Take},
+        notes::NotesOf,
         refused::{Kept, RefusedForm},
-    },
-    components::{
-        form_field::{AreaField, kept_text},
-        notice::{Notice, Tone},
-        timestamp::Timestamp,
     },
     error::{Field, RefusalView},
 };
@@ -20,19 +22,15 @@ use crate::{
 /// Notes, oldest first, and the forms beside them.
 #[component]
 pub fn Notes(
-    /// Which operation.
-    id: OperationId,
-    /// What people wrote.
-    notes: Vec<NoteView>,
-    /// Who looks at it.
-    taken_by: Option<String>,
-    /// Minted for this page's note.
-    form_key: String,
-    /// Whether the reader may write.
-    may_note: bool,
+    /// What people wrote, and on which record.
+    notes: NotesOf,
+    /// Who looks at it, where that is said of such a record.
+    #[prop(optional)]
+    taken_by: Option<Option<String>>,
     /// Why the last form was refused, where it was, and what had been written.
     refused: Option<RefusedForm>,
 ) -> impl IntoView {
+    let NotesOf { about, notes, form_key, may_note } = notes;
     let count = notes.len();
     let list = (!notes.is_empty()).then(|| {
         view! { <ul class="receipt-also">{notes.into_iter().map(one).collect_view()}</ul> }
@@ -42,8 +40,8 @@ pub fn Notes(
     let refused = refusal.as_ref().map(explained);
     let forms = if may_note {
         view! {
-            {take_form(id, taken_by)}
-            {note_form(id, form_key, kept, refusal.as_ref())}
+            {taken_by.map(|by| take_form(OperationId::new(about.id), by))}
+            {note_form(about, form_key, kept, refusal.as_ref())}
         }
         .into_any()
     } else {
@@ -114,7 +112,7 @@ fn take_form(id: OperationId, taken_by: Option<String>) -> impl IntoView {
 }
 
 fn note_form(
-    id: OperationId,
+    about: RecordName,
     form_key: String,
     kept: Kept,
     refusal: Option<&RefusalView>,
@@ -125,7 +123,7 @@ fn note_form(
     let text = view! {
         <AreaField
             field=Field::Text
-            help="What you found out or whom you rang. Everybody who sees this operation reads it."
+            help="What you found out or whom you rang. Everybody who sees this record reads it."
             kept=kept.text
             cut=kept.cut
             refusal
@@ -134,7 +132,8 @@ fn note_form(
     .into_any();
     view! {
         <form class="form" method="post" action=AddNote::PATH aria-label="Note">
-            <input type="hidden" name="id" value=id.to_string()/>
+            <input type="hidden" name="target_type" value=about.record.target().as_str()/>
+            <input type="hidden" name="id" value=about.id.to_string()/>
             <input type="hidden" name="form_key" value=form_key/>
             {text}
             <div class="form-actions">
