@@ -24,7 +24,7 @@ const workspaceCrates = ['app', 'bench', 'cluster', 'domain', 'engine', 'fronten
 
 // The engine's rooms: a module imports only from its own row or a row above.
 const engineRows = [
-  ['actor', 'backoff', 'caller', 'clock', 'config', 'crash', 'database', 'definition', 'error', 'hints', 'pooler', 'report', 'settings'],
+  ['actor', 'backoff', 'caller', 'changes', 'clock', 'config', 'crash', 'database', 'definition', 'error', 'feed', 'hints', 'pooler', 'report', 'settings'],
   ['store'],
   ['identity', 'leases', 'outbox'],
   ['operations', 'provider'],

@@ -16,6 +16,8 @@ use crate::text;
 const CURSOR: &str = "cursor";
 /// The length of a page: it narrows nothing.
 const LIMIT: &str = "limit";
+/// The version that a form was opened at.
+const VERSION: &str = "version";
 
 /// What the address of a list asks for.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -162,6 +164,15 @@ pub fn here(path: &str, query: &str) -> String {
     if query.is_empty() { path.to_owned() } else { format!("{path}?{query}") }
 }
 
+/// The address under which a page is read anew: a list from its beginning, a form at the version that
+/// stands now.
+#[must_use]
+pub fn afresh(path: &str, query: &str) -> String {
+    let pairs = pairs(query);
+    let kept = pairs.iter().filter(|(name, _)| name != CURSOR && name != VERSION);
+    href(path, kept.map(|(name, value)| (name.as_str(), value.as_str())))
+}
+
 /// A day for `<input type="date">`, where the instant is a day's first moment.
 #[must_use]
 pub fn day_value(at: Option<DateTime<Utc>>) -> String {
@@ -206,6 +217,13 @@ mod tests {
         assert_eq!(plain.filter(), Ok(OperationFilter::default()));
         let wrong = Asked::read("/operations", "status=weird");
         assert_eq!(wrong.filter::<OperationFilter>().unwrap_err().name, "status");
+    }
+
+    #[test]
+    fn a_page_read_anew_keeps_its_filters_and_begins_at_the_beginning() {
+        let anew = afresh("/operations", "?q=a%2Fb&cursor=n00&limit=20");
+        assert_eq!(anew, "/operations?q=a%2Fb&limit=20");
+        assert_eq!(afresh("/operations/7/confirm", "version=3"), "/operations/7/confirm");
     }
 
     #[test]

@@ -13,6 +13,7 @@ pub mod context;
 pub mod files;
 pub mod health;
 pub mod listener;
+pub mod live;
 pub mod refusal;
 pub mod report;
 pub mod router;

@@ -20,7 +20,9 @@ use tower_http::catch_panic::CatchPanicLayer;
 use crate::{
     artifacts,
     auth::{password::Passwords, preferences, session, sign_in},
-    context, files, health, report,
+    context, files, health,
+    live::{self, Live},
+    report,
     security::{body, detach, headers, host, origin, origin::Site, request},
     v1,
 };
@@ -36,6 +38,8 @@ pub struct AppState {
     pub passwords: Passwords,
     /// The names that the console answers to.
     pub site: Site,
+    /// Open pages that are told what changes.
+    pub live: Live,
 }
 
 impl FromRef<AppState> for LeptosOptions {
@@ -50,6 +54,7 @@ pub fn router(state: AppState) -> Router {
         .merge(pages(&state))
         .merge(files::router(&state))
         .merge(health::router())
+        .merge(live::router())
         .nest("/api/v1", api(&state));
     behind_the_outer_layers(routes, state)
 }
@@ -95,7 +100,7 @@ fn api(state: &AppState) -> Router<AppState> {
 }
 
 /// Stands right before the handlers: the body is there in full, and what has begun is finished.
-fn innermost(routes: Router<AppState>) -> Router<AppState> {
+pub fn innermost(routes: Router<AppState>) -> Router<AppState> {
     routes.layer(
         ServiceBuilder::new()
             .layer(from_fn(body::read))

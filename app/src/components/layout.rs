@@ -7,6 +7,7 @@ use leptos_router::{components::Outlet, hooks::use_location};
 use super::{
     icon::{Icon, IconName},
     nav::Nav,
+    page_age::page_age,
 };
 use crate::{
     api::{reading::Reading, session},
@@ -28,6 +29,12 @@ pub fn Layout() -> impl IntoView {
         let here = here.clone();
         Suspend::new(async move { me.await.ok().map(|me| tenant(me, here)) })
     };
+    let age = {
+        let (path, query) = (path.clone(), query.clone());
+        Suspend::new(async move {
+            me.await.ok().map(|me| page_age(me.as_of, &me.tenant_slug, &path, &query))
+        })
+    };
     view! {
         <a class="skip-link" href="#main">"Skip to the content"</a>
         <div class="frame">
@@ -45,6 +52,7 @@ pub fn Layout() -> impl IntoView {
                     <div class="tenant">{tenant}</div>
                 </header>
                 <main class="main" id="main" tabindex="-1">
+                    {age}
                     <Outlet/>
                 </main>
             </div>

@@ -22,6 +22,7 @@ pub mod moves;
 pub mod nav;
 pub mod notes;
 pub mod notice;
+pub mod page_age;
 pub mod pager;
 pub mod part;
 pub mod plan;

@@ -7,15 +7,17 @@
 //! on both sides, so it reads no clock, no document and no address before it is [`alive`].
 //!
 //! Here live, and will live: the search's key (later the palette and the other shortcuts), copying,
-//! the button and the difference of a decision's form, live updates, the selection in tables.
+//! the button and the difference of a decision's form, what has changed since, the selection in tables.
 
 mod amount_difference;
 mod copy_button;
+mod live;
 mod search_key;
 mod submit;
 
 pub use amount_difference::AmountDifference;
 pub use copy_button::CopyButton;
+pub use live::Live;
 pub use search_key::SearchKey;
 pub use submit::Submit;
 

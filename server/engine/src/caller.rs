@@ -1,9 +1,10 @@
 //! Who calls a command. Only `identity` makes one, from a session or a token it has checked, so
 //! holding a caller is proof of having been let in.
 
+use chrono::{DateTime, Utc};
 use domain::{
     access::{Permission, Role, permits},
-    ids::{StaffId, TenantId, TokenId},
+    ids::{SessionId, StaffId, TenantId, TokenId},
     problem::Code,
 };
 
@@ -29,6 +30,7 @@ pub struct StaffCaller {
     pub(crate) tenant_name: String,
     pub(crate) role: Role,
     pub(crate) request_id: String,
+    pub(crate) asked_at: DateTime<Utc>,
 }
 
 impl StaffCaller {
@@ -87,6 +89,28 @@ impl StaffCaller {
         Err(EngineError::refused_with(Code::PermissionMissing, |refusal| {
             refusal.missing = Some(permission);
         }))
+    }
+}
+
+/// A session that stands: enough to follow what changes in its tenant, and to decide nothing.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Standing {
+    pub(crate) session: SessionId,
+    pub(crate) tenant: TenantId,
+    pub(crate) tenant_slug: String,
+}
+
+impl Standing {
+    /// The session.
+    #[must_use]
+    pub const fn session(&self) -> SessionId {
+        self.session
+    }
+
+    /// The short name of the tenant that it stands in.
+    #[must_use]
+    pub fn tenant_slug(&self) -> &str {
+        &self.tenant_slug
     }
 }
 

@@ -2,7 +2,8 @@
 //!
 //! Guards against the connection that goes back to its pool with a transaction open: sqlx 0.9
 //! loses track when a `begin` is dropped, and the next borrower's writes vanish (F4). So every
-//! connection is rolled back when it returns.
+//! connection is rolled back when it returns; on that way it also says which records its transaction
+//! changed, to be told once it is committed and at no cost to it (D26).
 
 use std::{
     ops::{Deref, DerefMut},
@@ -11,9 +12,9 @@ use std::{
 
 use domain::ids::TenantId;
 use sqlx::{
-    Connection as _, PgPool, Postgres, Transaction,
+    Connection as _, PgPool, Postgres, Row as _, Transaction,
     migrate::{Migrate as _, MigrateError, Migrator},
-    postgres::{PgConnectOptions, PgConnection, PgPoolOptions},
+    postgres::{PgConnectOptions, PgConnection, PgListener, PgPoolOptions},
 };
 
 use crate::{error::EngineError, hints::Hints, pooler, settings::Settings};
@@ -72,9 +73,11 @@ impl Pools {
     pub(crate) async fn connect(settings: &Settings) -> Result<Self, EngineError> {
         let role = "onceover_engine";
         pooler::refuse(&options(settings, role)?, Some(role)).await?;
-        let engine = connect(settings, role, settings.engine_connections).await?;
-        let console = connect(settings, "onceover_app", settings.console_connections).await?;
-        Ok(Self { engine, console, hints: Hints::start(settings.clone()) })
+        let hints = Hints::start(settings.clone());
+        let engine = connect(settings, role, settings.engine_connections, &hints).await?;
+        let console =
+            connect(settings, "onceover_app", settings.console_connections, &hints).await?;
+        Ok(Self { engine, console, hints })
     }
 
     /// A connection of the engine's role, for one statement.
@@ -118,6 +121,7 @@ fn options(settings: &Settings, role: &str) -> Result<PgConnectOptions, EngineEr
         ("statement_timeout", "5s"),
         ("lock_timeout", "2s"),
         ("idle_in_transaction_session_timeout", "10s"),
+        ("onceover.changed", ""),
     ]))
 }
 
@@ -125,23 +129,32 @@ async fn connect(
     settings: &Settings,
     role: &'static str,
     connections: u32,
+    hints: &Hints,
 ) -> Result<PgPool, EngineError> {
+    let hints = hints.clone();
     let pool = PgPoolOptions::new()
         .max_connections(connections)
         .acquire_timeout(ACQUIRE_TIMEOUT)
         // The wall between tenants hangs on the role; a pooler that was put there since drops it.
         .after_connect(move |connection, _| Box::pin(pooler::expect_role(connection, role)))
-        .after_release(|connection, _| Box::pin(roll_back(connection)))
+        .after_release(move |connection, _| Box::pin(give_back(connection, hints.clone())))
         .connect_with(options(settings, role)?)
         .await?;
     Ok(pool)
 }
 
 /// Ends whatever transaction a connection was left in; outside one, PostgreSQL answers with a
-/// warning. A connection that cannot do it is closed.
-async fn roll_back(connection: &mut PgConnection) -> Result<bool, sqlx::Error> {
+/// warning. What triggers noted of a transaction that was rolled back has gone with it; what is left
+/// is told. A connection that cannot do it is closed.
+async fn give_back(connection: &mut PgConnection, hints: Hints) -> Result<bool, sqlx::Error> {
     use sqlx::Executor as _;
-    Ok(connection.execute("rollback").await.is_ok())
+    let asked = "rollback; show onceover.changed; set onceover.changed = ''";
+    let Ok(row) = connection.fetch_one(asked).await else { return Ok(false) };
+    let changed: &str = row.try_get(0)?;
+    if !changed.is_empty() {
+        hints.changed(changed);
+    }
+    Ok(true)
 }
 
 /// A connection of its own, for beats (D20) or hints (D26): never queued behind the pool's
@@ -163,11 +176,20 @@ pub(crate) async fn dedicated(
 pub(crate) async fn notify(
     connection: &mut PgConnection,
     channel: &str,
+    notice: &str,
 ) -> Result<(), EngineError> {
-    sqlx::query_scalar!(r#"select pg_notify($1, '')::text as "told?""#, channel)
+    sqlx::query_scalar!(r#"select pg_notify($1, $2)::text as "told?""#, channel, notice)
         .fetch_one(connection)
         .await?;
     Ok(())
+}
+
+/// The database's clock, in milliseconds since 1970.
+pub(crate) async fn now_ms(listener: &mut PgListener) -> Result<i64, EngineError> {
+    let now = sqlx::query_scalar!(
+        r#"select (extract(epoch from onceover_now()) * 1000)::bigint as "now!""#
+    );
+    Ok(now.fetch_one(listener).await?)
 }
 
 pub(crate) async fn check_direct(url: &str) -> Result<(), EngineError> {

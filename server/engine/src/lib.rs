@@ -8,10 +8,12 @@
 mod actor;
 mod backoff;
 mod caller;
+mod changes;
 mod crash;
 mod database;
 mod definition;
 mod error;
+mod feed;
 mod hints;
 mod pooler;
 mod report;
@@ -34,8 +36,9 @@ use std::sync::Arc;
 
 pub use actions::{Acted, ActionRequest, Decided, Settling};
 pub use actor::Actor;
-pub use caller::{Caller, ServiceCaller, StaffCaller};
+pub use caller::{Caller, ServiceCaller, StaffCaller, Standing};
 pub use error::EngineError;
+pub use feed::{Following, News};
 pub use inbox::{InboxSource, ReceiveMessage, Received, WebhookTaken};
 pub use operations::{
     Admission, Beat, ClaimedWork, Finish, FinishOutcome, Finished, NewEvent, Reserve, Started,
@@ -44,6 +47,7 @@ pub use settings::{Destination, Limits, ProviderEndpoint, Settings};
 pub use store::{answer::StoredAnswer, detail::ServiceView};
 
 use database::Pools;
+use hints::Ears;
 use operations::{Replays, Walks};
 use provider::Providers;
 use reconciliation::Turns;
@@ -53,6 +57,7 @@ use workflows::Registry;
 #[derive(Clone)]
 pub struct Engine {
     pools: Pools,
+    ears: Arc<Ears>,
     providers: Arc<Providers>,
     turns: Arc<Turns>,
     walks: Arc<Walks>,
@@ -87,6 +92,7 @@ impl Engine {
         let workflows = Arc::new(Registry::new(&settings.workflows)?);
         Ok(Self {
             pools,
+            ears: Arc::new(Ears::new()),
             providers,
             turns: Arc::default(),
             walks: Arc::default(),

@@ -66,6 +66,10 @@ pub struct Limits {
     pub list_days: i64,
     /// The longest filter or cursor, in characters.
     pub filter_chars: usize,
+    /// Streams of changes that the server holds open.
+    pub streams: usize,
+    /// Streams of changes that a session holds open.
+    pub session_streams: usize,
     /// Without a request for so many minutes, a session ends (T11).
     pub session_idle_min: i32,
     /// So many minutes after sign-in a session ends, however busy (T11).
@@ -88,6 +92,8 @@ impl Default for Limits {
             page_rows: 200,
             list_days: 90,
             filter_chars: 2_000,
+            streams: 500,
+            session_streams: 4,
             session_idle_min: 30,
             session_absolute_min: 8 * 60,
         }

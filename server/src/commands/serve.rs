@@ -12,9 +12,10 @@ use crate::{
     background,
     config::Config,
     listener,
+    live::Live,
     refusal::chain,
     router::{AppState, router},
-    shutdown,
+    shutdown::{self, stopped},
 };
 
 /// `onceover serve`.
@@ -44,6 +45,13 @@ pub async fn serve_on(
 ) -> Result<(), Failure> {
     let bound = listener.local_addr().map_err(|error| Failure::doing("cannot listen", &error))?;
     let state = state(config, engine.clone(), bound)?;
+    // Before the first page is read, so that none misses what changes after it.
+    engine.listen();
+    let (live, mut stopping) = (state.live.clone(), stop.clone());
+    tokio::spawn(async move {
+        stopped(&mut stopping).await;
+        live.end();
+    });
     let work = workers.then(|| tokio::spawn(background::run(engine, stop.clone(), config.drain)));
     let served = listener::serve(listener, router(state), stop).await;
     if let Some(work) = work
@@ -64,6 +72,7 @@ pub fn state(config: &Config, engine: Engine, bound: SocketAddr) -> Result<AppSt
         leptos: site(config)?,
         passwords: Passwords::new(),
         site: config.site(bound),
+        live: Live::default(),
     })
 }
 

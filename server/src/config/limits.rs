@@ -83,6 +83,14 @@ pub(super) fn read(source: &mut Source) -> Result<Limits, ConfigError> {
             64,
             MAX_FILTER_CHARS,
         )?,
+        // The listener has 1,024 places; pages need some of them too.
+        streams: source.between("ONCEOVER_MAX_STREAMS", default.streams, 1, 900)?,
+        session_streams: source.between(
+            "ONCEOVER_MAX_SESSION_STREAMS",
+            default.session_streams,
+            1,
+            100,
+        )?,
         // Requests are noted to the minute, so a shorter idle time would end a session in use.
         session_idle_min: source.between(
             "ONCEOVER_SESSION_IDLE_MINUTES",

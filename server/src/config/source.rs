@@ -62,6 +62,8 @@ pub const KEYS: &[Key] = &[
     key("ONCEOVER_MAX_PAGE_ROWS", Kind::Value),
     key("ONCEOVER_MAX_PAYLOAD_BYTES", Kind::Value),
     key("ONCEOVER_MAX_PAYLOAD_DEPTH", Kind::Value),
+    key("ONCEOVER_MAX_SESSION_STREAMS", Kind::Value),
+    key("ONCEOVER_MAX_STREAMS", Kind::Value),
     key("ONCEOVER_MIGRATE_URL", Kind::Secret),
     key("ONCEOVER_ORIGIN", Kind::Value),
     key("ONCEOVER_PRIVATE_DESTINATIONS", Kind::List),

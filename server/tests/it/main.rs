@@ -13,6 +13,7 @@ mod headers;
 mod incidents;
 mod limits;
 mod listener;
+mod live;
 mod mail;
 mod pages_flows;
 mod pages_records;

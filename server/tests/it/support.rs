@@ -35,6 +35,7 @@ const STAFF: [(&str, &str, Role); 6] = [
 /// Everything a test needs.
 pub struct Stage {
     pub database: TestDatabase,
+    pub config: Config,
     pub state: AppState,
     pub router: Router,
 }
@@ -122,7 +123,7 @@ impl Stage {
         let addr: SocketAddr = HOST.parse().unwrap();
         let state = serve::state(&config, engine, addr).unwrap();
         let router = server::router::router(state.clone());
-        Self { database, state, router }
+        Self { database, config, state, router }
     }
 
     pub async fn admin(&self) -> Admin {

@@ -183,6 +183,8 @@ pub struct Me {
     pub tenant_slug: String,
     /// The role there.
     pub role: Role,
+    /// When the page was asked for, before anything on it was read.
+    pub as_of: DateTime<Utc>,
     /// The person's tenants, for the switcher: short name and name.
     pub tenants: Vec<(String, String)>,
     /// How many operations need a person, bounded.

@@ -5,7 +5,7 @@ use domain::{problem::Code, view::Me};
 
 use super::secret_hash;
 use crate::{
-    Engine, StaffCaller,
+    Engine, Following, StaffCaller, Standing,
     error::EngineError,
     store::{listing, session, staff},
 };
@@ -31,6 +31,34 @@ impl Engine {
             session::caller(&mut db, &hash, idle, absolute, request_id).await
         })
         .await
+    }
+
+    /// Where a session's cookie stands, without noting a request: a page that is open and waits is
+    /// not in use. `None` where it stands for nobody any more.
+    ///
+    /// # Errors
+    /// The database's.
+    pub async fn session_standing(&self, token: &str) -> Result<Option<Standing>, EngineError> {
+        let (engine, hash) = (self.clone(), secret_hash(token));
+        Self::detached(async move {
+            let mut db = engine.pools.identity().acquire().await?;
+            let limits = &engine.settings.limits;
+            let (idle, absolute) = (limits.session_idle_min, limits.session_absolute_min);
+            session::standing(&mut db, &hash, idle, absolute).await
+        })
+        .await
+    }
+
+    /// Begins to hear what any process changes, for those who follow it; once is enough.
+    pub fn listen(&self) {
+        self.ears.open(&self.settings);
+    }
+
+    /// What changes in a session's tenant: since an instant in milliseconds since 1970, or from now.
+    #[must_use]
+    pub fn follow(&self, standing: &Standing, since_ms: Option<i64>) -> Following {
+        self.listen();
+        self.ears.feed().follow(standing.tenant.to_string(), since_ms)
     }
 
     /// Ends a session.
@@ -80,6 +108,7 @@ impl Engine {
                 tenant: by.tenant_name.clone(),
                 tenant_slug: by.tenant_slug.clone(),
                 role: by.role,
+                as_of: by.asked_at,
                 tenants,
                 attention: waiting.min(MAX_COUNT),
                 attention_more: waiting > MAX_COUNT,

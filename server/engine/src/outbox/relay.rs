@@ -30,7 +30,6 @@ use crate::{
     crash::crash_point,
     database::retrying,
     error::EngineError,
-    hints::Listener,
     store::{
         aggregate::{self, Claim, Claimed, HeldEvent},
         breaker,
@@ -54,7 +53,6 @@ pub struct Relay {
     destinations: Arc<Destinations>,
     deliveries: JoinSet<()>,
     awake: Arc<Notify>,
-    _listener: Option<Listener>,
 }
 
 impl Relay {
@@ -65,15 +63,11 @@ impl Relay {
     pub fn new(engine: &Engine) -> Result<Self, EngineError> {
         let destinations = Arc::new(Destinations::new(&engine.settings.destinations)?);
         let awake = Arc::new(Notify::new());
-        let listener = (!destinations.names().is_empty())
-            .then(|| Listener::start((*engine.settings).clone(), Arc::clone(&awake)));
-        Ok(Self {
-            engine: engine.clone(),
-            destinations,
-            deliveries: JoinSet::new(),
-            awake,
-            _listener: listener,
-        })
+        if !destinations.names().is_empty() {
+            engine.ears.wake(&awake);
+            engine.ears.open(&engine.settings);
+        }
+        Ok(Self { engine: engine.clone(), destinations, deliveries: JoinSet::new(), awake })
     }
 
     /// Claims as many events as there is room for and begins to deliver them. True where there may

@@ -1,10 +1,10 @@
 //! Sessions of browsers.
 
-use domain::ids::{StaffId, TenantId};
+use domain::ids::{SessionId, StaffId, TenantId};
 use sqlx::PgConnection;
 
 use super::word;
-use crate::{StaffCaller, error::EngineError};
+use crate::{StaffCaller, caller::Standing, error::EngineError};
 
 /// Opens a session.
 ///
@@ -42,7 +42,7 @@ pub async fn caller(
     let row = sqlx::query!(
         r#"
         select s.id, s.tenant_id, p.id as staff_id, p.name, p.email, t.slug, t.name as tenant_name, m.role,
-          s.seen_at < onceover_now() - interval '1 minute' as "stale!"
+          s.seen_at < onceover_now() - interval '1 minute' as "stale!", onceover_now() as "asked_at!"
         from sessions s
         join staff p on p.id = s.staff_id and p.disabled_at is null
         join memberships m on m.tenant_id = s.tenant_id and m.staff_id = s.staff_id
@@ -72,6 +72,42 @@ pub async fn caller(
         tenant_name: row.tenant_name,
         role: word(&row.role)?,
         request_id,
+        asked_at: row.asked_at,
+    }))
+}
+
+/// Which session a token names and where it stands, under the same conditions. No request is noted:
+/// who only looks does not keep it open.
+///
+/// # Errors
+/// The database's.
+pub async fn standing(
+    db: &mut PgConnection,
+    token_hash: &[u8],
+    idle_min: i32,
+    absolute_min: i32,
+) -> Result<Option<Standing>, EngineError> {
+    let row = sqlx::query!(
+        r#"
+        select s.id, s.tenant_id, t.slug
+        from sessions s
+        join staff p on p.id = s.staff_id and p.disabled_at is null
+        join memberships m on m.tenant_id = s.tenant_id and m.staff_id = s.staff_id
+        join tenants t on t.id = s.tenant_id
+        where s.token_hash = $1 and s.ended_at is null
+          and s.seen_at > onceover_now() - make_interval(mins => $2)
+          and s.created_at > onceover_now() - make_interval(mins => $3)
+        "#,
+        token_hash,
+        idle_min,
+        absolute_min,
+    )
+    .fetch_optional(db)
+    .await?;
+    Ok(row.map(|row| Standing {
+        session: SessionId::new(row.id),
+        tenant: TenantId::new(row.tenant_id),
+        tenant_slug: row.slug,
     }))
 }
 

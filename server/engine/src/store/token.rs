@@ -18,7 +18,7 @@ pub async fn caller(
     let row = sqlx::query!(
         r#"
         select k.id, k.tenant_id, k.name, k.kinds, k.staff_id, t.slug, t.name as tenant_name,
-          p.name as "person?", p.email as "email?", m.role as "role?"
+          p.name as "person?", p.email as "email?", m.role as "role?", onceover_now() as "asked_at!"
         from tokens k
         join tenants t on t.id = k.tenant_id
         left join staff p on p.id = k.staff_id and p.disabled_at is null
@@ -53,6 +53,7 @@ pub async fn caller(
         tenant_name: row.tenant_name,
         role: word(&role)?,
         request_id,
+        asked_at: row.asked_at,
     })))
 }
 

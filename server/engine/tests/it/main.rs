@@ -9,6 +9,7 @@
 mod actions;
 mod approvals;
 mod attention;
+mod changes;
 mod compensation;
 mod evidence;
 mod expiry;

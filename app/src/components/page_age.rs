@@ -1,0 +1,65 @@
+//! Since when a page is right, and the way to read it again: a line above every page. Without scripts
+//! it is a link; with them it says what has changed since (`crate::islands::Live`).
+
+use chrono::{DateTime, Utc};
+use domain::record::RecordType;
+use leptos::prelude::*;
+
+use super::timestamp::Timestamp;
+use crate::{islands::Live, location};
+
+/// The line above the page at a path, asked for at an instant in the tenant of a short name.
+pub fn page_age(as_of: DateTime<Utc>, tenant: &str, path: &str, query: &str) -> AnyView {
+    let href = location::afresh(path, query);
+    let words = move || view! { "Read " <Timestamp at=as_of/> ". Refresh" };
+    let Some(about) = about(path) else {
+        return view! { <p class="live"><a href=href>{words()}</a></p> }.into_any();
+    };
+    let stream = location::href("/live", [("tenant", tenant), ("since", "")]);
+    let since = as_of.timestamp_millis().to_string();
+    view! { <Live stream since about href>{words()}</Live> }.into_any()
+}
+
+/// What a page is about: one record (`operation/id`), the records of a list (`operation`), everything
+/// (nothing named), or nothing that changes by itself.
+fn about(path: &str) -> Option<String> {
+    let (first, id) = match path.trim_start_matches('/').split_once('/') {
+        Some((first, rest)) => (first, rest.split('/').next()),
+        None => (path.trim_start_matches('/'), None),
+    };
+    let records = match first {
+        "" => return Some(String::new()),
+        // Its rows are operations, but not every operation is one of its rows.
+        "leases" => "lease",
+        "compensations" => RecordType::Compensation.label(),
+        first => RecordType::ALL
+            .into_iter()
+            .find(|kind| kind.list().trim_start_matches('/') == first)?
+            .label(),
+    };
+    Some(id.map_or_else(|| records.to_owned(), |id| format!("{records}/{id}")))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::about;
+
+    #[test]
+    fn a_page_knows_what_it_is_about() {
+        for (path, what) in [
+            ("/", Some("")),
+            ("/operations", Some("operation")),
+            ("/operations/7", Some("operation/7")),
+            ("/operations/7/confirm", Some("operation/7")),
+            ("/outbox/7", Some("event/7")),
+            ("/inbox", Some("message")),
+            ("/compensations/7/retry", Some("compensation/7")),
+            ("/leases", Some("lease")),
+            ("/audit", None),
+            ("/me", None),
+            ("/admin/kinds/x", None),
+        ] {
+            assert_eq!(about(path).as_deref(), what, "{path}");
+        }
+    }
+}
