@@ -198,6 +198,8 @@ fields! {
     From = "from", "From", "A date, at most 90 days (where nothing else is configured) before the other end.";
     /// A filter by age.
     To = "to", "To", "A date, at most 90 days (where nothing else is configured) after the other end.";
+    /// The zone that days are meant in.
+    Zone = "zone", "Time zone", "A name such as Europe/Berlin, or UTC.";
     /// A filter by definition or kind.
     Kind = "kind", "Kind", "Choose one from the list.";
     /// A filter by topic.

@@ -26,11 +26,15 @@ pub mod islands;
 #[cfg(feature = "ssr")]
 pub mod location;
 #[cfg(feature = "ssr")]
+pub mod look;
+#[cfg(feature = "ssr")]
 pub mod pages;
 #[cfg(feature = "ssr")]
 mod shell;
 #[cfg(feature = "ssr")]
 pub mod text;
+#[cfg(feature = "ssr")]
+pub mod zone;
 
 #[cfg(feature = "ssr")]
 pub use app::App;

@@ -3,14 +3,14 @@
 //! Guards against keys that break on their way through a URL: the router decodes values twice, so
 //! everything here reads the RAW query.
 
-use chrono::{DateTime, NaiveTime, Utc};
+use chrono::{DateTime, NaiveDate, SecondsFormat};
 use domain::{
-    listing::{BadPart, ListFilter, Parts},
+    listing::{BadPart, ListFilter, Parts, Why},
     view::Cause,
 };
 use form_urlencoded::Serializer;
 
-use crate::text;
+use crate::zone::Zone;
 
 /// Where a page of a list begins: the part that belongs to one list alone.
 const CURSOR: &str = "cursor";
@@ -18,6 +18,12 @@ const CURSOR: &str = "cursor";
 const LIMIT: &str = "limit";
 /// The version that a form was opened at.
 const VERSION: &str = "version";
+/// The zone that days are meant in: it narrows nothing by itself.
+pub const ZONE: &str = "zone";
+/// Which columns are shown: it narrows nothing.
+pub const COLUMNS: &str = "columns";
+/// The parts that may be days.
+const DAYS: [&str; 2] = ["from", "to"];
 
 /// What the address of a list asks for.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -30,8 +36,51 @@ impl Asked {
     /// Reads the raw query of the list at a path.
     #[must_use]
     pub fn read(path: &'static str, query: &str) -> Self {
-        let pairs = pairs(query).into_iter().filter(|(_, value)| !value.is_empty()).collect();
-        Self { path, pairs }
+        let mut read: Vec<(String, String)> = Vec::new();
+        for (name, value) in pairs(query).into_iter().filter(|(_, value)| !value.is_empty()) {
+            // A form without scripts sends each ticked column by itself.
+            match read.iter_mut().find(|(known, _)| known == COLUMNS && name == COLUMNS) {
+                Some((_, columns)) => {
+                    columns.push(',');
+                    columns.push_str(&value);
+                }
+                None => read.push((name, value)),
+            }
+        }
+        let dated = read.iter().any(|(name, _)| DAYS.contains(&name.as_str()));
+        read.retain(|(name, _)| name != ZONE || dated);
+        Self { path, pairs: read }
+    }
+
+    /// The columns that are asked for; `None` for all.
+    #[must_use]
+    pub fn columns(&self) -> Option<Vec<&str>> {
+        self.value(COLUMNS).map(|columns| columns.split(',').collect())
+    }
+
+    /// The zone that this address means its days in: a link shows everybody the same rows, so it is not
+    /// the reader's. UTC where the address names none, or none that there is.
+    #[must_use]
+    pub fn zone(&self) -> Zone {
+        self.value(ZONE).and_then(Zone::named).unwrap_or_default()
+    }
+
+    /// The zone that a form on this page means days in: the address's where it has days, else the
+    /// reader's.
+    #[must_use]
+    pub fn zone_of_form(&self) -> Zone {
+        let dated = DAYS.iter().any(|name| self.value(name).is_some());
+        if dated { self.zone() } else { Zone::in_force() }
+    }
+
+    /// A part as a day for `<input type="date">`: that of its zone where it is an instant.
+    #[must_use]
+    pub fn day(&self, name: &str) -> Option<String> {
+        let value = self.value(name)?;
+        match DateTime::parse_from_rfc3339(value) {
+            Ok(at) => Some(self.zone().day(at.to_utc())),
+            Err(_) => Some(value.to_owned()),
+        }
     }
 
     /// The path of the list.
@@ -52,13 +101,51 @@ impl Asked {
     /// # Errors
     /// [`BadPart`] names the first one that cannot be used.
     pub fn filter<F: ListFilter>(&self) -> Result<F, BadPart> {
-        F::read(&mut Parts::new(self.pairs.iter().cloned())?)
+        F::read(&mut Parts::new(self.parts()?)?)
+    }
+
+    /// The same with a page of so many rows where the address names no number.
+    ///
+    /// # Errors
+    /// As [`Asked::filter`].
+    pub fn filter_by<F: ListFilter>(&self, rows: i64) -> Result<F, BadPart> {
+        let mut parts = self.parts()?;
+        if self.value(LIMIT).is_none() {
+            parts.push((LIMIT.to_owned(), rows.to_string()));
+        }
+        F::read(&mut Parts::new(parts)?)
+    }
+
+    /// The parts as the engine takes them: days are instants, by the address's zone.
+    ///
+    /// # Errors
+    /// [`BadPart`] for a zone that there is not, and for a day that it never had.
+    pub fn parts(&self) -> Result<Vec<(String, String)>, BadPart> {
+        let bad = |name: &str, why| BadPart { name: name.to_owned(), why };
+        if self.value(ZONE).is_some_and(|name| Zone::named(name).is_none()) {
+            return Err(bad(ZONE, Why::NoZone));
+        }
+        let zone = self.zone();
+        let instant = |(name, value): &(String, String)| {
+            let day = DAYS.contains(&name.as_str()).then(|| value.parse::<NaiveDate>().ok());
+            let value = match day.flatten() {
+                Some(day) => {
+                    let first = zone.first_moment(day).ok_or_else(|| bad(name, Why::NoInstant))?;
+                    first.to_rfc3339_opts(SecondsFormat::Secs, true)
+                }
+                None => value.clone(),
+            };
+            Ok((name.clone(), value))
+        };
+        let own = self.pairs.iter().filter(|(name, _)| name != ZONE && name != COLUMNS);
+        own.map(instant).collect()
     }
 
     /// Whether anything narrows the list.
     #[must_use]
     pub fn narrows(&self) -> bool {
-        self.pairs.iter().any(|(name, _)| name != CURSOR && name != LIMIT)
+        let about_the_page = [CURSOR, LIMIT, ZONE, COLUMNS];
+        self.pairs.iter().any(|(name, _)| !about_the_page.contains(&name.as_str()))
     }
 
     /// This address.
@@ -83,6 +170,14 @@ impl Asked {
     #[must_use]
     pub fn without(&self, name: &str) -> String {
         self.written(|known| known != name && known != CURSOR, None)
+    }
+
+    /// What makes this list what it is: its query without the place of the page, for what keeps the list or
+    /// takes all of it.
+    #[must_use]
+    pub fn whole(&self) -> String {
+        let kept = self.pairs.iter().filter(|(name, _)| name != CURSOR && name != LIMIT);
+        Serializer::new(String::new()).extend_pairs(kept).finish()
     }
 
     /// What a form that changes the named parts carries along as hidden fields. The cursor goes: it
@@ -173,12 +268,6 @@ pub fn afresh(path: &str, query: &str) -> String {
     href(path, kept.map(|(name, value)| (name.as_str(), value.as_str())))
 }
 
-/// A day for `<input type="date">`, where the instant is a day's first moment.
-#[must_use]
-pub fn day_value(at: Option<DateTime<Utc>>) -> String {
-    at.filter(|at| at.time() == NaiveTime::MIN).map(text::day).unwrap_or_default()
-}
-
 #[cfg(test)]
 mod tests {
     use domain::listing::OperationFilter;
@@ -224,6 +313,43 @@ mod tests {
         let anew = afresh("/operations", "?q=a%2Fb&cursor=n00&limit=20");
         assert_eq!(anew, "/operations?q=a%2Fb&limit=20");
         assert_eq!(afresh("/operations/7/confirm", "version=3"), "/operations/7/confirm");
+    }
+
+    #[test]
+    fn a_link_means_the_same_days_for_everybody() {
+        let asked = Asked::read("/operations", "from=2026-10-25&to=2026-10-26&zone=Europe/Berlin");
+        let filter: OperationFilter = asked.filter().unwrap();
+        let at = |at: Option<DateTime<chrono::Utc>>| at.unwrap().to_rfc3339();
+        // Twenty-five hours: the clocks go back.
+        assert_eq!(at(filter.from), "2026-10-24T22:00:00+00:00");
+        assert_eq!(at(filter.to), "2026-10-25T23:00:00+00:00");
+        assert_eq!(asked.day("from").as_deref(), Some("2026-10-25"));
+        let utc: OperationFilter = Asked::read("/operations", "from=2026-10-25").filter().unwrap();
+        assert_eq!(at(utc.from), "2026-10-25T00:00:00+00:00");
+        let instant = Asked::read("/operations", "from=2026-10-24T22:00:00Z&zone=Europe/Berlin");
+        assert_eq!(instant.day("from").as_deref(), Some("2026-10-25"));
+        let wrong = Asked::read("/operations", "from=2026-10-25&zone=Mars");
+        assert_eq!(wrong.filter::<OperationFilter>().unwrap_err().name, "zone");
+        assert_eq!(Asked::read("/operations", "zone=Mars&q=x").href(), "/operations?q=x");
+    }
+
+    #[test]
+    fn columns_come_from_a_form_or_a_link_and_narrow_nothing() {
+        let form = Asked::read("/outbox", "columns=aggregate&columns=state&topic=a&columns=");
+        assert_eq!(form.columns(), Some(vec!["aggregate", "state"]));
+        assert_eq!(form.href(), "/outbox?columns=aggregate%2Cstate&topic=a");
+        let link = Asked::read("/outbox", "columns=aggregate,state&limit=20&cursor=n00");
+        assert!(!link.narrows());
+        assert_eq!(link.whole(), "columns=aggregate%2Cstate");
+        assert!(link.filter::<domain::listing::EventFilter>().is_ok());
+        assert_eq!(Asked::read("/outbox", "").columns(), None);
+    }
+
+    #[test]
+    fn a_page_has_the_readers_length_unless_the_address_names_one() {
+        let rows = |query| Asked::read("/operations", query).filter_by::<OperationFilter>(100);
+        assert_eq!(rows("").unwrap().limit, Some(100));
+        assert_eq!(rows("limit=20").unwrap().limit, Some(20));
     }
 
     #[test]

@@ -1,16 +1,21 @@
 //! The document around the console: what a browser reads before anything of it runs.
 
+use domain::preferences::{Density, Theme};
 use leptos::prelude::*;
 use leptos_meta::{HashedStylesheet, MetaTags};
 
-use crate::app::App;
+use crate::{app::App, look::Look};
 
 /// The whole document, on the server.
 #[must_use]
 pub fn shell(options: LeptosOptions) -> impl IntoView {
+    let chosen = Look::in_force().chosen;
+    // What the style sheet does by itself is not said.
+    let theme = (chosen.theme != Theme::System).then(|| chosen.theme.as_str());
+    let density = (chosen.density != Density::Dense).then(|| chosen.density.as_str());
     view! {
         <!DOCTYPE html>
-        <html lang="en" data-theme=theme()>
+        <html lang="en" data-theme=theme data-density=density>
             <head>
                 <meta charset="utf-8"/>
                 <meta name="viewport" content="width=device-width, initial-scale=1"/>
@@ -32,34 +37,5 @@ pub fn shell(options: LeptosOptions) -> impl IntoView {
                 <App/>
             </body>
         </html>
-    }
-}
-
-/// The theme that the cookie names; `None` leaves it to the system.
-fn theme() -> Option<&'static str> {
-    let parts = use_context::<http::request::Parts>()?;
-    let cookies = parts.headers.get_all(http::header::COOKIE);
-    cookies.iter().filter_map(|header| header.to_str().ok()).find_map(theme_of)
-}
-
-fn theme_of(cookies: &str) -> Option<&'static str> {
-    let value = cookies.split(';').find_map(|cookie| cookie.trim().strip_prefix("theme="))?;
-    match value {
-        "light" => Some("light"),
-        "dark" => Some("dark"),
-        _ => None,
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_cookie_can_only_name_a_theme() {
-        assert_eq!(theme_of("a=b; theme=dark"), Some("dark"));
-        assert_eq!(theme_of("theme=light;x=y"), Some("light"));
-        assert_eq!(theme_of("theme=\"><script>"), None);
-        assert_eq!(theme_of("xtheme=dark"), None);
     }
 }

@@ -1,22 +1,33 @@
-//! Pure formatting: instants in UTC, ages, spans, counts, keys cut in the middle, links from data.
+//! Pure formatting: instants in the reader's zone, ages, spans, counts, keys cut in the middle, links from
+//! data.
 //!
-//! No clock and no locale, so that every reader gets the same characters.
+//! No clock and no locale: but for the zone, which every instant names, every reader gets the same
+//! characters.
 
-use chrono::{DateTime, Datelike, SecondsFormat, Timelike, Utc};
+use chrono::{DateTime, SecondsFormat, Utc};
 
-/// `2026-11-29`, the day in UTC.
+use crate::zone::Zone;
+
+/// `2026-11-29`, the day in the reader's zone.
 #[must_use]
 pub fn day(at: DateTime<Utc>) -> String {
-    format!("{:04}-{:02}-{:02}", at.year(), at.month(), at.day())
+    Zone::in_force().day(at)
 }
 
-/// `17:52:03`, the time of day in UTC.
+/// `2026-11-29 CET`, the day with its zone, for a heading over times of day.
+#[must_use]
+pub fn day_with_zone(at: DateTime<Utc>) -> String {
+    let zone = Zone::in_force();
+    format!("{} {}", zone.day(at), zone.word(at))
+}
+
+/// `17:52:03`, the time of day in the reader's zone.
 #[must_use]
 pub fn time_of_day(at: DateTime<Utc>) -> String {
-    format!("{:02}:{:02}:{:02}", at.hour(), at.minute(), at.second())
+    Zone::in_force().time_of_day(at)
 }
 
-/// `17:52:03.120`, the time of day in UTC with milliseconds.
+/// `17:52:03.120`, the time of day in the reader's zone with milliseconds.
 #[must_use]
 pub fn time_of_day_ms(at: DateTime<Utc>) -> String {
     format!("{}.{:03}", time_of_day(at), at.timestamp_subsec_millis().min(999))
@@ -25,13 +36,13 @@ pub fn time_of_day_ms(at: DateTime<Utc>) -> String {
 /// `2026-11-29 17:52:03 UTC`: an instant that names its zone.
 #[must_use]
 pub fn instant(at: DateTime<Utc>) -> String {
-    format!("{} {} UTC", day(at), time_of_day(at))
+    format!("{} {} {}", day(at), time_of_day(at), Zone::in_force().word(at))
 }
 
-/// `2026-11-29 17:52:03.120 UTC`.
+/// `2026-11-29 18:52:03.120 CET, Europe/Berlin, UTC+01:00`: whoever looks closer is told which zone.
 #[must_use]
 pub fn instant_ms(at: DateTime<Utc>) -> String {
-    format!("{} {} UTC", day(at), time_of_day_ms(at))
+    format!("{} {} {}", day(at), time_of_day_ms(at), Zone::in_force().in_full(at))
 }
 
 /// RFC 3339 for `<time datetime>`, with milliseconds.
@@ -147,6 +158,23 @@ mod tests {
         assert_eq!(instant(instant_at), "2026-01-02 03:04:05 UTC");
         assert_eq!(instant_ms(instant_at), "2026-01-02 03:04:05.067 UTC");
         assert_eq!(machine(instant_at), "2026-01-02T03:04:05.067Z");
+    }
+
+    #[test]
+    fn every_instant_names_the_zone_of_its_reader() {
+        let owner = leptos::prelude::Owner::new();
+        owner.with(|| {
+            leptos::prelude::provide_context(Zone::named("Europe/Berlin").unwrap());
+            let (summer, winter) = (at("2026-10-25T00:30:00.5Z"), at("2026-10-25T01:30:00Z"));
+            assert_eq!(instant(summer), "2026-10-25 02:30:00 CEST");
+            assert_eq!(instant(winter), "2026-10-25 02:30:00 CET");
+            assert_eq!(
+                instant_ms(summer),
+                "2026-10-25 02:30:00.500 CEST, Europe/Berlin, UTC+02:00"
+            );
+            assert_eq!(day_with_zone(at("2026-10-24T22:00:00Z")), "2026-10-25 CEST");
+            assert_eq!(machine(winter), "2026-10-25T01:30:00.000Z");
+        });
     }
 
     #[test]

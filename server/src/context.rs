@@ -9,19 +9,21 @@ use app::{App, shell};
 use axum::{body::Body, extract::Request, http::request::Parts, response::Response};
 use leptos::prelude::{provide_context, use_context};
 
-use crate::{router::AppState, security::nonce::Nonce};
+use crate::{auth::preferences, router::AppState, security::nonce::Nonce};
 
 /// The context closure. The engine for server functions; the nonce of this response's policy in
-/// place of the one that Leptos minted.
+/// place of the one that Leptos minted; how the reader wants the page, and its zone.
 pub fn provider(state: &AppState) -> impl Fn() + Clone + Send + Sync + 'static {
     let engine = state.engine.clone();
     move || {
         provide_context(engine.clone());
-        let nonce =
-            use_context::<Parts>().and_then(|parts| parts.extensions.get::<Nonce>().cloned());
-        if let Some(nonce) = nonce {
+        let Some(parts) = use_context::<Parts>() else { return };
+        if let Some(nonce) = parts.extensions.get::<Nonce>() {
             provide_context(leptos::nonce::Nonce::from_value(nonce.text()));
         }
+        let look = preferences::in_force(&parts);
+        provide_context(look.zone());
+        provide_context(look);
     }
 }
 

@@ -20,11 +20,11 @@ use tower_http::catch_panic::CatchPanicLayer;
 use crate::{
     artifacts,
     auth::{password::Passwords, preferences, session, sign_in},
-    context, files, health,
+    context, exports, files, health,
     live::{self, Live},
     report,
     security::{body, detach, headers, host, origin, origin::Site, request},
-    v1,
+    v1, views,
 };
 
 /// What handlers share.
@@ -87,7 +87,10 @@ fn pages(state: &AppState) -> Router<AppState> {
         .route("/session/tenant", post(sign_in::switch_tenant))
         .route("/workflows/{id}/artifact", get(artifacts::download))
         .route(context::REPORT, get(report::page_or_file))
-        .route("/preferences/theme", post(preferences::set_theme))
+        .route("/preferences", post(preferences::set))
+        .route("/views", post(views::save))
+        .route("/views/{id}", post(views::change))
+        .route("/export/{list}", get(exports::download))
         .fallback(leptos_axum::file_and_error_handler_with_context::<AppState, _>(provide, shell));
     innermost(pages).layer(guarded)
 }

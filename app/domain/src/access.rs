@@ -95,6 +95,8 @@ pub enum Permission {
     Reveal,
     /// Read the audit log.
     ReadAudit,
+    /// Share a view of a list with the team.
+    ShareViews,
     /// Change operation kinds.
     ManageKinds,
     /// Change staff and roles.
@@ -105,7 +107,7 @@ pub enum Permission {
 
 impl Permission {
     /// All rights.
-    pub const ALL: [Self; 20] = [
+    pub const ALL: [Self; 21] = [
         Self::Read,
         Self::Confirm,
         Self::Release,
@@ -123,6 +125,7 @@ impl Permission {
         Self::Approve,
         Self::Reveal,
         Self::ReadAudit,
+        Self::ShareViews,
         Self::ManageKinds,
         Self::ManageStaff,
         Self::ManageTokens,
@@ -149,6 +152,7 @@ impl Permission {
             Self::Approve => "approve requests",
             Self::Reveal => "reveal masked fields",
             Self::ReadAudit => "read the audit log",
+            Self::ShareViews => "share views of lists with the team",
             Self::ManageKinds => "change operation kinds",
             Self::ManageStaff => "change staff and roles",
             Self::ManageTokens => "make and revoke tokens",
@@ -182,6 +186,9 @@ pub const fn permits(role: Role, permission: Permission) -> bool {
         | P::Note
         | P::Evidence => matches!(role, Role::Operator | Role::Approver),
         P::Approve | P::Reveal => matches!(role, Role::Approver),
+        P::ShareViews => {
+            matches!(role, Role::Operator | Role::Approver | Role::TenantAdmin)
+        }
         P::ReadAudit => matches!(role, Role::Auditor | Role::TenantAdmin),
         P::ManageKinds | P::ManageStaff | P::ManageTokens => matches!(role, Role::TenantAdmin),
     }

@@ -1,5 +1,6 @@
 //! Lists: filters, keyset cursors and pages, as the URL, the JSON API and the engine share them.
 
+mod lists;
 mod parts;
 mod records;
 mod story;
@@ -17,6 +18,7 @@ use crate::{
     workflow::WorkflowState,
 };
 
+pub use lists::{List, ListQuery};
 pub use parts::{BadPart, ListFilter, Parts, Why};
 pub use records::{
     AuditFilter, ConflictFilter, EventFilter, IncidentFilter, IncidentState, LeaseFilter,
@@ -26,6 +28,8 @@ pub use story::StoryCursor;
 
 /// The most rows that a page may be configured to have; the engine holds the limit in force.
 pub const MAX_PAGE: i64 = 1_000;
+/// The most rows that an export may be configured to have; the engine holds the limit in force.
+pub const MAX_EXPORT: i64 = 100_000;
 /// Rows of a page where nobody says otherwise, and the limit in force is not lower.
 pub const DEFAULT_PAGE: i64 = 50;
 /// The longest filter or cursor that may be configured, in characters; the engine holds the limit

@@ -15,6 +15,7 @@ use leptos_axum::ResponseOptions;
 use crate::{
     error::{ConsoleError, RefusalView},
     location::Asked,
+    look::Look,
 };
 
 /// The engine that the server gave to this request.
@@ -59,12 +60,13 @@ where
     command.await.map_err(|error| refuse(explain(&error, caller)))
 }
 
-/// The filter of the list that an address asks for.
+/// The filter of the list that an address asks for, with a page as long as its reader wants it.
 ///
 /// # Errors
 /// `filter_invalid`, naming the part, for an address that no list gives out.
 pub(crate) fn filter<F: ListFilter>(asked: &Asked) -> Result<F, ConsoleError> {
-    asked.filter().map_err(|bad| {
+    let most = engine()?.settings().limits.page_rows;
+    asked.filter_by(Look::in_force().chosen.rows.min(most)).map_err(|bad| {
         let field = bad.name.parse().ok();
         refuse(ConsoleError(RefusalView { field, ..RefusalView::new(Code::FilterInvalid) }))
     })

@@ -21,4 +21,5 @@ pub mod records;
 mod redirect;
 pub mod refused;
 pub mod session;
+pub mod views;
 mod written;

@@ -13,6 +13,9 @@ pub fn DataTable(
     caption: &'static str,
     /// The columns, in order.
     columns: &'static [Column],
+    /// The places of columns that are left out, from one.
+    #[prop(optional_no_strip)]
+    left_out: Option<String>,
     /// One row (`super::row::Row`) per record.
     rows: Vec<AnyView>,
 ) -> impl IntoView {
@@ -23,7 +26,7 @@ pub fn DataTable(
         })
         .collect_view();
     view! {
-        <table class="table table--bleed" role="table">
+        <table class="table table--bleed" role="table" data-left-out=left_out>
             <caption class="visually-hidden">{caption}</caption>
             <thead role="rowgroup">
                 <tr role="row">{heads}</tr>

@@ -5,7 +5,10 @@
 use leptos::prelude::*;
 
 use super::icon::{Icon, IconName};
-use crate::location::Asked;
+use crate::{
+    location::{Asked, ZONE},
+    zone::Zone,
+};
 
 /// One filter of a list.
 #[derive(Debug, Clone)]
@@ -77,12 +80,14 @@ impl FilterField {
     }
 
     /// What the chip of a value says.
-    fn shown(&self, value: &str) -> String {
+    fn shown(&self, value: &str, asked: &Asked) -> String {
         let word = match &self.input {
             Input::Choice { options, .. } => {
                 options.iter().find(|(known, _)| known == value).map(|(_, word)| word)
             }
             Input::Check => return self.label.to_owned(),
+            // An instant names its zone itself.
+            Input::Day if !value.contains('T') => return format!("{value} {}", asked.zone()),
             _ => None,
         };
         word.map_or_else(|| value.to_owned(), Clone::clone)
@@ -97,11 +102,16 @@ pub fn FilterForm<'a>(
     /// The filters of the list.
     fields: &'a [FilterField],
 ) -> impl IntoView {
+    let dated = fields.iter().any(|field| matches!(field.input, Input::Day));
     let changed: Vec<&str> = fields
         .iter()
         .filter(|field| !matches!(field.input, Input::Elsewhere))
         .map(|field| field.name)
+        .chain(dated.then_some(ZONE))
         .collect();
+    let zone = asked.zone_of_form();
+    let zone = (dated && zone != Zone::UTC)
+        .then(|| view! { <input type="hidden" name=ZONE value=zone.name()/> });
     let kept = asked
         .kept(&changed)
         .into_iter()
@@ -128,6 +138,7 @@ pub fn FilterForm<'a>(
             action=asked.path()
         >
             {kept}
+            {zone}
             {inputs}
             {checks}
             <button class="button">"Apply"</button>
@@ -168,10 +179,15 @@ fn input(field: &FilterField, asked: &Asked) -> AnyView {
         .into_any(),
         Input::Day => {
             // A link may carry an instant within the day: the form then offers its day.
-            let day = value.get(..10).unwrap_or_default().to_owned();
+            let day = asked.day(name).unwrap_or_default();
             view! { <input class="filter-input" type="date" id=id.clone() name=name value=day/> }
                 .into_any()
         }
+    };
+    // Whoever gives a day is told whose.
+    let label = match field.input {
+        Input::Day => format!("{label}, {}", asked.zone_of_form()),
+        _ => label.to_owned(),
     };
     view! {
         <div class="filter-field">
@@ -229,7 +245,7 @@ pub fn FilterChips<'a>(
                     <a class="chip" href=asked.without(field.name)>
                         <span class="visually-hidden">"Remove filter: "</span>
                         {name}
-                        <span class="chip-value">{field.shown(value)}</span>
+                        <span class="chip-value">{field.shown(value, asked)}</span>
                         <Icon name=IconName::Cross/>
                     </a>
                 </li>

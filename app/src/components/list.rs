@@ -7,19 +7,25 @@
 use std::future::Future;
 
 use chrono::{DateTime, Utc};
-use domain::listing::Page;
+use domain::listing::{List, Page};
 use leptos::prelude::*;
 
 use super::{
     data_table::{Column, DataTable},
     filter_form::{FilterChips, FilterField, FilterForm},
+    list_columns::left_out,
+    list_tools::list_tools,
+    list_views::{BuiltIn, view_tabs},
     notice::{FailedPart, Notice, Tone},
     pager::{Pager, Ways},
 };
 use crate::{
-    api::reading::Reading,
+    api::{
+        reading::Reading,
+        views::{ListViews, views},
+    },
     error::ConsoleError,
-    location::{self, Asked},
+    location::Asked,
 };
 
 /// The words of a list.
@@ -33,37 +39,25 @@ pub struct ListSpec {
     pub columns: &'static [Column],
     /// What the pages before and after are called.
     pub ways: Ways,
-    /// Views of the list: what each is called, and the part of the address that chooses it.
-    pub views: &'static [(&'static str, Option<&'static str>)],
+    /// The views that come with the list.
+    pub views: &'static [BuiltIn],
 }
 
-/// The heading of a list's page.
-fn list_heading(spec: &ListSpec) -> AnyView {
+/// The heading of a list's page, with the tools of its list.
+fn list_heading(
+    spec: &ListSpec,
+    list: Option<List>,
+    asked: &Asked,
+    views: &Result<ListViews, ConsoleError>,
+) -> AnyView {
+    let tools = list.map(|list| list_tools(list, spec.columns, asked, views));
     view! {
         <header class="page-head">
             <h1 class="page-title">{spec.title}</h1>
+            {tools}
         </header>
     }
     .into_any()
-}
-
-/// The views of a list, as links.
-fn list_views(spec: &ListSpec, asked: &Asked) -> Option<AnyView> {
-    if spec.views.is_empty() {
-        return None;
-    }
-    let chosen = |part: &&str| asked.value(part) == Some("true");
-    let current = spec.views.iter().find_map(|(_, part)| part.filter(chosen));
-    let tabs = spec
-        .views
-        .iter()
-        .map(|(word, part)| {
-            let href = location::href(asked.path(), part.map(|part| (part, "true")));
-            let current = (*part == current).then_some("page");
-            view! { <li><a class="tab" href=href aria-current=current>{*word}</a></li> }
-        })
-        .collect_view();
-    Some(view! { <nav class="tabs" aria-label="Views"><ul>{tabs}</ul></nav> }.into_any())
 }
 
 /// The filters of a list and what is in force.
@@ -107,7 +101,7 @@ fn list_rows<R>(
     let rows = page.items.into_iter().map(|item| row(item, as_of)).collect();
     view! {
         {narrow}
-        <DataTable caption=spec.caption columns=spec.columns rows/>
+        <DataTable caption=spec.caption columns=spec.columns left_out=left_out(spec.columns, asked) rows/>
         <Pager rows=count as_of previous next ways=spec.ways/>
     }
     .into_any()
@@ -131,10 +125,23 @@ where
         let asked = asked.clone();
         Reading::new(move || load(asked.clone()))
     };
-    let (filtered, views) = (asked.clone(), list_views(spec, &asked));
+    let list = List::at(asked.path());
+    let views = Reading::new(move || async move {
+        match list {
+            Some(list) => views(list).await,
+            None => Ok(ListViews { views: Vec::new(), may_share: false }),
+        }
+    });
+    let (filtered, headed) = (asked.clone(), asked.clone());
+    let heading = async move {
+        let views = views.await;
+        view! {
+            {list_heading(spec, list, &headed, &views)}
+            {view_tabs(spec.views, &headed, &views)}
+        }
+    };
     view! {
-        {list_heading(spec)}
-        {views}
+        {Suspend::new(heading)}
         {Suspend::new(async move { list_filters(&filtered, &fields.await) })}
         {Suspend::new(async move { list_rows(spec, &asked, page.await, row, empty) })}
     }

@@ -62,9 +62,10 @@ pub fn Moves(
     let entries: Vec<_> = told
         .into_iter()
         .map(|told| {
-            let today = told.step.at.date_naive();
-            let heading = (day.replace(today) != Some(today)).then(|| {
-                view! { <li class="timeline-day"><span>{format!("{today} UTC")}</span></li> }
+            let today = text::day(told.step.at);
+            let heading = (day.replace(today.clone()) != Some(today)).then(|| {
+                let day = text::day_with_zone(told.step.at);
+                view! { <li class="timeline-day"><span>{day}</span></li> }
             });
             view! { {heading} {entry(told)} }
         })

@@ -5,7 +5,9 @@ use leptos::prelude::*;
 use leptos_router::components::A;
 
 use super::icon::{Icon, IconName};
-use crate::{api::reading::Reading, error::ConsoleError, text};
+use crate::{
+    api::reading::Reading, error::ConsoleError, islands::BrowserZone, look::Look, text, zone::Zone,
+};
 
 /// The console's mark: a ring that closes with a check.
 #[component]
@@ -70,10 +72,7 @@ pub fn Nav(
                 {LINKS.iter().copied().map(link).collect_view()}
             </ul>
             <div class="rail-foot">
-                <p class="rail-fact" title="Times in UTC">
-                    <Icon name=IconName::Clock/>
-                    <span class="rail-word">"Times in UTC"</span>
-                </p>
+                <ZoneSwitch here=here.clone()/>
                 <ThemeSwitch here/>
                 {Suspend::new(async move { person(me.await) })}
             </div>
@@ -96,11 +95,50 @@ fn attention(me: &Me) -> AnyView {
     .into_any()
 }
 
+/// In which zone times are, which leads to all of them; and the switch between UTC and the browser's.
+#[component]
+fn ZoneSwitch(here: String) -> impl IntoView {
+    let look = Look::in_force();
+    let zone = look.zone();
+    let is_utc = zone == Zone::UTC;
+    let words = format!("Times in {zone}");
+    let title = words.clone();
+    // The browser's zone may be UTC itself: then there is nothing to switch to.
+    let offered = is_utc && look.browser != Some(Zone::UTC);
+    let utc = (!is_utc).then(|| {
+        view! {
+            <button class="rail-link" name="zone" value="utc" title="Times in UTC">
+                <Icon name=IconName::Clock/>
+                <span class="rail-word">"Show UTC"</span>
+            </button>
+        }
+    });
+    let known = look.browser.map(|zone| zone.name().to_owned());
+    view! {
+        <a class="rail-link rail-fact" href="/me#preferences" title=title>
+            <Icon name=IconName::Clock/>
+            <span class="rail-word">{words}</span>
+        </a>
+        <form method="post" action="/preferences">
+            <input type="hidden" name="return_to" value=here/>
+            {utc}
+            <BrowserZone known offered>
+                <Icon name=IconName::Clock/>
+                <span class="rail-word">"Show local times"</span>
+            </BrowserZone>
+        </form>
+    }
+    .into_any()
+}
+
 /// Both offers stand in the page; the style sheet shows the one that changes something.
 #[component]
-fn ThemeSwitch(here: String) -> impl IntoView {
+pub fn ThemeSwitch(
+    /// The page to come back to.
+    here: String,
+) -> impl IntoView {
     view! {
-        <form method="post" action="/preferences/theme">
+        <form method="post" action="/preferences">
             <input type="hidden" name="return_to" value=here/>
             <button class="rail-link theme-to-dark" name="theme" value="dark" title="Dark theme">
                 <Icon name=IconName::Moon/>

@@ -7,7 +7,7 @@ use leptos::prelude::*;
 
 use crate::text;
 
-/// An exact instant in UTC.
+/// An exact instant in the reader's zone.
 #[component]
 pub fn Timestamp(
     /// The instant.

@@ -12,6 +12,7 @@ use crate::{
     components::{
         icon::{Icon, IconName},
         notice::FailedPart,
+        preferences_form::PreferencesForm,
     },
     error::ConsoleError,
 };
@@ -55,8 +56,11 @@ fn content(me: Result<Me, ConsoleError>) -> AnyView {
                 <div class="fact"><dt>"Email"</dt><dd>{me.email}</dd></div>
                 <div class="fact"><dt>"Tenant"</dt><dd>{me.tenant}</dd></div>
                 <div class="fact"><dt>"Role here"</dt><dd>{me.role.as_str()}</dd></div>
-                <div class="fact"><dt>"Times"</dt><dd>"shown in UTC"</dd></div>
             </dl>
+            <section class="section" aria-labelledby="preferences">
+                <h2 class="section-title" id="preferences">"How the console looks to you"</h2>
+                <PreferencesForm/>
+            </section>
             <section class="section" aria-labelledby="rights">
                 <h2 class="section-title" id="rights">"What you may do in this tenant"</h2>
                 <ul class="rights">{rights.collect_view()}</ul>

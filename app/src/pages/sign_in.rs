@@ -7,7 +7,10 @@ use leptos_meta::Title;
 
 use super::{address::query, not_found::OutsideHead};
 use crate::{
-    components::notice::{Notice, Tone},
+    components::{
+        nav::ThemeSwitch,
+        notice::{Notice, Tone},
+    },
     location,
 };
 
@@ -20,6 +23,7 @@ pub fn SignInPage() -> impl IntoView {
     let next = location::value(&query, "next")
         .filter(|next| crate::text::safe_href(next).is_some() && next.starts_with('/'))
         .unwrap_or_else(|| "/".into());
+    let here = location::here("/sign-in", &query);
     view! {
         <Title text="Sign in · Onceover"/>
         <div class="outside">
@@ -60,6 +64,7 @@ pub fn SignInPage() -> impl IntoView {
                     </div>
                     <button class="button button--primary">"Sign in"</button>
                 </form>
+                <div class="outside-look"><ThemeSwitch here/></div>
             </main>
         </div>
     }

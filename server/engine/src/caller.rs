@@ -5,6 +5,7 @@ use chrono::{DateTime, Utc};
 use domain::{
     access::{Permission, Role, permits},
     ids::{SessionId, StaffId, TenantId, TokenId},
+    preferences::Preferences,
     problem::Code,
 };
 
@@ -31,6 +32,7 @@ pub struct StaffCaller {
     pub(crate) role: Role,
     pub(crate) request_id: String,
     pub(crate) asked_at: DateTime<Utc>,
+    pub(crate) preferences: Option<Preferences>,
 }
 
 impl StaffCaller {
@@ -74,6 +76,13 @@ impl StaffCaller {
     #[must_use]
     pub fn request_id(&self) -> &str {
         &self.request_id
+    }
+
+    /// How the person wants the console to look, where it is kept with the account; of a browser's
+    /// session alone.
+    #[must_use]
+    pub const fn preferences(&self) -> Option<&Preferences> {
+        self.preferences.as_ref()
     }
 
     /// Whether the role has a right.

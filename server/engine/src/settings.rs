@@ -70,6 +70,8 @@ pub struct Limits {
     pub streams: usize,
     /// Streams of changes that a session holds open.
     pub session_streams: usize,
+    /// The most rows of one export of a list.
+    pub export_rows: i64,
     /// Without a request for so many minutes, a session ends (T11).
     pub session_idle_min: i32,
     /// So many minutes after sign-in a session ends, however busy (T11).
@@ -94,6 +96,7 @@ impl Default for Limits {
             filter_chars: 2_000,
             streams: 500,
             session_streams: 4,
+            export_rows: 10_000,
             session_idle_min: 30,
             session_absolute_min: 8 * 60,
         }

@@ -7,7 +7,7 @@ use crate::refusal::Refused;
 
 /// Why a form was not read: 415 for another content type, 422 for one whose fields do not fit,
 /// 400 for what is no form at all. `fields` says in a sentence what it has.
-pub(super) fn unread(rejection: &FormRejection, fields: &str) -> Refused {
+pub(crate) fn unread(rejection: &FormRejection, fields: &str) -> Refused {
     let code = match rejection {
         FormRejection::InvalidFormContentType(_) => Code::UnsupportedMediaType,
         FormRejection::FailedToDeserializeFormBody(_) => Code::Unprocessable,

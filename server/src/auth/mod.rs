@@ -2,7 +2,7 @@
 //!
 //! What a person may do is not decided here: every engine command asks for its right itself.
 
-mod form;
+pub(crate) mod form;
 pub mod password;
 pub mod preferences;
 pub mod session;

@@ -22,8 +22,8 @@ use crate::{
 
 const NAME: &str = "__Host-sid";
 const ATTRIBUTES: &str = "Secure; HttpOnly; SameSite=Lax; Path=/";
-/// The one page that is shown without a session.
-const SIGN_IN: &str = "/sign-in";
+/// What is open without a session: the one page, and how it looks, which only sets cookies.
+const OPEN: [&str; 2] = ["/sign-in", "/preferences"];
 
 /// The token in the browser's cookie.
 #[derive(Clone)]
@@ -48,7 +48,7 @@ impl SessionToken {
 }
 
 /// The cookies of a request, name and value.
-fn cookies(headers: &HeaderMap) -> impl Iterator<Item = (&str, &str)> {
+pub(super) fn cookies(headers: &HeaderMap) -> impl Iterator<Item = (&str, &str)> {
     headers
         .get_all(header::COOKIE)
         .iter()
@@ -89,10 +89,10 @@ pub async fn read(State(state): State<AppState>, mut request: Request, next: Nex
     next.run(request).await
 }
 
-/// Lets nobody past without a session, but to the sign-in page (T42, T46).
+/// Lets nobody past without a session, but to the sign-in page and its looks (T42, T46).
 pub async fn require(request: Request, next: Next) -> Response {
     let path = request.uri().path();
-    if path == SIGN_IN || request.extensions().get::<StaffCaller>().is_some() {
+    if OPEN.contains(&path) || request.extensions().get::<StaffCaller>().is_some() {
         return next.run(request).await;
     }
     if path == "/act" || path.starts_with("/act/") {

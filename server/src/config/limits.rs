@@ -7,7 +7,7 @@
 use domain::{
     idempotency::MAX_KEY_CHARS,
     json::MAX_DEPTH,
-    listing::{MAX_FILTER_CHARS, MAX_PAGE, MAX_SPAN_DAYS},
+    listing::{MAX_EXPORT, MAX_FILTER_CHARS, MAX_PAGE, MAX_SPAN_DAYS},
 };
 use engine::{Limits, store::artifact::MAX_ARTIFACT_BYTES};
 
@@ -90,6 +90,12 @@ pub(super) fn read(source: &mut Source) -> Result<Limits, ConfigError> {
             default.session_streams,
             1,
             100,
+        )?,
+        export_rows: source.between(
+            "ONCEOVER_MAX_EXPORT_ROWS",
+            default.export_rows,
+            100,
+            MAX_EXPORT,
         )?,
         // Requests are noted to the minute, so a shorter idle time would end a session in use.
         session_idle_min: source.between(

@@ -54,6 +54,7 @@ pub const KEYS: &[Key] = &[
     key("ONCEOVER_MAX_ARTIFACT_BYTES", Kind::Value),
     key("ONCEOVER_MAX_CHECKPOINT_BODY_BYTES", Kind::Value),
     key("ONCEOVER_MAX_EVENT_ATTEMPTS", Kind::Value),
+    key("ONCEOVER_MAX_EXPORT_ROWS", Kind::Value),
     key("ONCEOVER_MAX_FILTER_CHARS", Kind::Value),
     key("ONCEOVER_MAX_FINISH_BODY_BYTES", Kind::Value),
     key("ONCEOVER_MAX_FORM_BYTES", Kind::Value),

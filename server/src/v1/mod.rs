@@ -8,6 +8,7 @@ mod approvals;
 pub(crate) mod auth;
 mod body;
 mod console;
+mod exports;
 mod inbox;
 mod incidents;
 mod members;
@@ -76,6 +77,7 @@ fn table() -> Vec<(String, &'static str, MethodRouter<AppState>)> {
         ("/incidents/{id}/timeline".to_owned(), "GET", get(incidents::timeline)),
         ("/incidents/{id}/report".to_owned(), "GET", get(incidents::report)),
         ("/audit".to_owned(), "GET", get(records::audit)),
+        ("/export/{list}".to_owned(), "GET", get(exports::download)),
         ("/approvals".to_owned(), "GET", get(approvals::list)),
         ("/approvals/{id}".to_owned(), "GET", get(approvals::show)),
     ];

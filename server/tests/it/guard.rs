@@ -51,7 +51,9 @@ async fn forged_requests_change_nothing_and_our_own_pages_do() {
         "/sign-out",
         "/session/tenant",
         "/sign-in",
-        "/preferences/theme",
+        "/preferences",
+        "/views",
+        "/views/01937000-0000-7000-8000-00000000dead",
     ] {
         for (headers, status) in SHAPES {
             let mut request = Request::builder()
@@ -166,7 +168,7 @@ async fn no_redirect_leads_away() {
         "javascript:x",
     ] {
         let answer =
-            operator.post("/preferences/theme", &[("theme", "dark"), ("return_to", place)]).await;
+            operator.post("/preferences", &[("theme", "dark"), ("return_to", place)]).await;
         answer.expect(StatusCode::SEE_OTHER);
         assert_eq!(answer.header("location"), "/", "{place}");
     }

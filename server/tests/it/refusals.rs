@@ -233,6 +233,7 @@ async fn every_route_of_the_api_refuses_strangers_cookies_and_the_other_kind_of_
             .replace("{tenant}", "acme")
             .replace("{provider}", "payments")
             .replace("{name}", "invoice.charge")
+            .replace("{list}", "operations")
             .replace("{staff_id}", &target.id);
         for program in [&stranger, &liar] {
             call(program, method, &path, &target.confirm()).await.refused(Code::Unauthenticated);

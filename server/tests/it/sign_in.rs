@@ -196,29 +196,13 @@ async fn nobody_sees_a_page_without_a_session() {
 }
 
 #[tokio::test]
-async fn a_theme_is_a_cookie_of_this_browser() {
-    let stage = Stage::open().await;
-    let operator = stage.browser("operator@acme.test").await;
-    let answer = operator
-        .post("/preferences/theme", &[("theme", "dark"), ("return_to", "/operations?q=1")])
-        .await;
-    answer.expect(StatusCode::SEE_OTHER);
-    assert_eq!(answer.header("location"), "/operations?q=1");
-    assert!(answer.header("set-cookie").starts_with("theme=dark; "));
-    operator
-        .post("/preferences/theme", &[("theme", "x; Domain=evil")])
-        .await
-        .expect(StatusCode::UNPROCESSABLE_ENTITY);
-}
-
-#[tokio::test]
 async fn a_form_without_its_field_is_a_422_that_names_it() {
     let stage = Stage::open().await;
     let operator = stage.browser("operator@acme.test").await;
     for (path, field) in [
         ("/sign-in", "email and password"),
         ("/session/tenant", "tenant"),
-        ("/preferences/theme", "theme"),
+        ("/preferences", "theme"),
     ] {
         let answer = operator.post(path, &[("other", "x")]).await;
         answer.expect(StatusCode::UNPROCESSABLE_ENTITY);

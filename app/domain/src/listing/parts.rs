@@ -40,6 +40,8 @@ pub enum Why {
     NoFlag,
     /// It is no whole number.
     NoNumber,
+    /// It is no time zone.
+    NoZone,
     /// The list has no such filter.
     Unknown,
 }
@@ -52,6 +54,7 @@ impl fmt::Display for Why {
             Self::NoInstant => "An instant looks like 2026-11-29T12:00:00Z, a day like 2026-11-29.",
             Self::NoFlag => "This filter is true or false.",
             Self::NoNumber => "It is a whole number.",
+            Self::NoZone => "A time zone has a name such as Europe/Berlin, or UTC.",
             Self::Unknown => "The list has no such filter.",
         })
     }

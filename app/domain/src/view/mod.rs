@@ -18,6 +18,7 @@ mod overview;
 mod receipt;
 mod record;
 mod report;
+mod saved_view;
 mod workflow;
 
 pub use approval::ApprovalView;
@@ -40,6 +41,7 @@ pub use record::{
     TimelineItem,
 };
 pub use report::{IncidentReport, ReportDecision, ReportNote, ReportStake, SealedReport};
+pub use saved_view::SavedView;
 pub use workflow::{
     ArtifactView, FlowRef, OperationLinks, StepCall, StepView, WorkflowDetail, WorkflowMove,
     WorkflowRow,

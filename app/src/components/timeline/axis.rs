@@ -6,7 +6,7 @@ use domain::{operation::Status, view::TimelineItem};
 use leptos::prelude::*;
 
 use super::scale::{Band, Break, Scale};
-use crate::text;
+use crate::{text, zone::Zone};
 
 const LEFT: f64 = 56.0;
 const RIGHT: f64 = 630.0;
@@ -29,6 +29,7 @@ pub fn Axis<'a>(
     let height = line + 34.0;
     let words = summary(items, &scale);
     let first = items.first().map(|item| text::time_of_day(item.at)).unwrap_or_default();
+    let zone = Zone::in_force().word(items[0].at);
     let last = match now {
         Some(now) => format!("now, {}", text::time_of_day(now)),
         None => items.last().map(|item| text::time_of_day(item.at)).unwrap_or_default(),
@@ -57,7 +58,8 @@ pub fn Axis<'a>(
                 </text>
             </svg>
             <figcaption class="axis-caption">
-                "Bands are calls; a band ends where its lease ended. Long silences are drawn short. Times are UTC."
+                "Bands are calls; a band ends where its lease ended. Long silences are drawn short. Times are "
+                {zone} "."
             </figcaption>
         </figure>
     }

@@ -32,7 +32,7 @@ fn entry(entry: &Entry<'_>) -> AnyView {
     match entry {
         Entry::Day(day) => view! {
             <li class="timeline-day">
-                <span>{format!("{day} UTC")}</span>
+                <span>{text::day_with_zone(*day)}</span>
             </li>
         }
         .into_any(),

@@ -3,8 +3,10 @@
 //! Guards against a list that hides the one thing a person looks for, the twelve minutes in which
 //! nothing was heard.
 
-use chrono::{DateTime, NaiveDate, TimeDelta, Utc};
+use chrono::{DateTime, TimeDelta, Utc};
 use domain::view::TimelineItem;
+
+use crate::text;
 
 /// The shortest silence worth naming.
 const GAP: TimeDelta = TimeDelta::seconds(60);
@@ -12,8 +14,8 @@ const GAP: TimeDelta = TimeDelta::seconds(60);
 /// One entry of the ordered list.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Entry<'a> {
-    /// The date changes here.
-    Day(NaiveDate),
+    /// The date changes here, as the reader's zone has it.
+    Day(DateTime<Utc>),
     /// A call begins here; its number.
     Attempt(i32),
     /// Nothing was recorded for this long; `open` where it lasts until now.
@@ -37,8 +39,8 @@ pub fn story(items: &[TimelineItem], as_of: DateTime<Utc>, ended: bool) -> Vec<E
         if silence > GAP {
             entries.push(Entry::Gap { seconds: silence.num_seconds(), open: false });
         }
-        if before.is_none_or(|before| before.at.date_naive() != item.at.date_naive()) {
-            entries.push(Entry::Day(item.at.date_naive()));
+        if before.is_none_or(|before| text::day(before.at) != text::day(item.at)) {
+            entries.push(Entry::Day(item.at));
         }
         if item.attempt > before.map_or(0, |before| before.attempt) {
             entries.push(Entry::Attempt(item.attempt));

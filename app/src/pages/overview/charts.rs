@@ -4,11 +4,11 @@
 //! Guards against a picture that hides the rare: one unknown outcome beside ten thousand successes is
 //! still drawn, at the least height that the eye finds.
 
-use chrono::{DateTime, Timelike as _, Utc};
+use chrono::{DateTime, Utc};
 use domain::view::{AgeBucket, OutcomeHour};
 use leptos::prelude::*;
 
-use crate::text;
+use crate::{text, zone::Zone};
 
 const WIDTH: f64 = 480.0;
 const HEIGHT: f64 = 150.0;
@@ -31,6 +31,7 @@ pub fn outcomes(hours: &[OutcomeHour]) -> AnyView {
         "In the last 24 hours {} succeeded, {} failed, {} became unknown.",
         sums[2].2, sums[1].2, sums[0].2
     );
+    let zone = hours.last().map(|hour| Zone::in_force().word(hour.from)).unwrap_or_default();
     let labels = sums
         .iter()
         .map(|(status, word, count)| {
@@ -68,7 +69,7 @@ pub fn outcomes(hours: &[OutcomeHour]) -> AnyView {
                     <table class="figures">
                         <thead>
                             <tr>
-                                <th scope="col">"Hour, UTC"</th>
+                                <th scope="col">{format!("Hour, {zone}")}</th>
                                 <th scope="col" class="num">"Succeeded"</th>
                                 <th scope="col" class="num">"Failed"</th>
                                 <th scope="col" class="num">"Became unknown"</th>
@@ -84,10 +85,11 @@ pub fn outcomes(hours: &[OutcomeHour]) -> AnyView {
 }
 
 fn hour_word(at: DateTime<Utc>) -> String {
-    format!("{} {:02}:00", text::day(at), at.hour())
+    format!("{} {}", text::day(at), Zone::in_force().minute_of_day(at))
 }
 
 fn bars(hours: &[OutcomeHour], title: String) -> AnyView {
+    let zone = Zone::in_force();
     let most = hours.iter().map(|hour| hour.succeeded + hour.failed + hour.unknown).max();
     let most = most.unwrap_or_default();
     let floor = HEIGHT - FOOT;
@@ -111,10 +113,10 @@ fn bars(hours: &[OutcomeHour], title: String) -> AnyView {
                 }
             })
             .collect_view();
-        let label = (hour.from.hour() % 6 == 0).then(|| {
+        let label = zone.hour(hour.from).is_multiple_of(6).then(|| {
             view! {
                 <text class="chart-word" x=place(left + each / 2.0) y=place(HEIGHT - 6.0) text-anchor="middle">
-                    {format!("{:02}:00", hour.from.hour())}
+                    {zone.minute_of_day(hour.from)}
                 </text>
             }
         });

@@ -36,7 +36,7 @@ impl Engine {
     ) -> Result<Page<ApprovalView>, EngineError> {
         by.require(Permission::Read)?;
         let (engine, by) = (self.clone(), by.clone());
-        let mut narrowing = narrow(&by, filter, &self.settings.limits)?;
+        let mut narrowing = found(self, &by, filter)?;
         Self::detached(async move {
             let mut tx = engine.pools.begin_console(by.tenant_id()).await?;
             let now = lease::clock(&mut tx).await?;
@@ -89,6 +89,15 @@ impl Engine {
         })
         .await
     }
+}
+
+/// A filter as the store takes it.
+pub(super) fn found(
+    engine: &Engine,
+    by: &StaffCaller,
+    filter: &ApprovalFilter,
+) -> Result<Narrowing, EngineError> {
+    narrow(by, filter, &engine.settings.limits)
 }
 
 fn narrow(

@@ -1,8 +1,9 @@
 //! The audit log for those who may read it: who did what, to what, why, and what was refused.
 
+use chrono::{DateTime, Utc};
 use domain::{
     access::Permission,
-    listing::{AuditFilter, Page},
+    listing::{AuditFilter, Cursor, Page},
     view::AuditRow,
 };
 use uuid::Uuid;
@@ -15,7 +16,6 @@ use crate::{
     Engine, StaffCaller,
     error::EngineError,
     store::{
-        audit::{self, Entry},
         audit_listing::{self, Narrowing},
         lease,
     },
@@ -35,8 +35,8 @@ impl Engine {
         let (engine, by, filter) = (self.clone(), by.clone(), filter.clone());
         Self::detached(async move {
             if let Err(refused) = by.require(Permission::ReadAudit) {
-                engine.tell_refused_reader(&by, &refused).await?;
-                return Err(refused);
+                let log = ("audit", by.tenant_slug());
+                return engine.told(&by, "read_audit", log, Err(refused)).await;
             }
             engine.read_audit(&by, &filter).await
         })
@@ -48,29 +48,12 @@ impl Engine {
         by: &StaffCaller,
         filter: &AuditFilter,
     ) -> Result<Page<AuditRow>, EngineError> {
-        let limits = &self.settings.limits;
-        let texts = [("actor", &filter.actor), ("verb", &filter.verb), ("target", &filter.target)];
-        let (cursor, limit) = bounds::page(&texts, &filter.cursor, filter.limit, limits)?;
-        let place = cursor.map(|cursor| place(cursor.id));
-        let backwards = cursor.is_some_and(|cursor| cursor.backwards);
         let mut tx = self.pools.begin_console(by.tenant_id()).await?;
         let now = lease::clock(&mut tx).await?;
-        // What was done to one record has no default window: its whole story is looked for.
-        let whole = given(&filter.target).is_some();
-        let (from, to) = instants((filter.from, filter.to), now, whole, limits.list_days)?;
-        let narrowing = Narrowing {
-            tenant: by.tenant_id(),
-            actor: given(&filter.actor),
-            action: given(&filter.verb),
-            target: given(&filter.target),
-            denied: filter.denied,
-            from,
-            to,
-            after: place.filter(|_| backwards).unwrap_or_default(),
-            before: place.filter(|_| !backwards).unwrap_or(i64::MAX),
-            backwards,
-            limit: limit + 1,
-        };
+        let mut narrowing = found(self, by, filter, now)?;
+        let (limit, backwards) = (narrowing.limit, narrowing.backwards);
+        let cursor = filter.cursor.as_deref().and_then(|text| Cursor::decode(text).ok());
+        narrowing.limit += 1;
         let mut items = audit_listing::page(&mut tx, &narrowing).await?;
         tx.commit().await?;
         let further = i64::try_from(items.len()).is_ok_and(|found| found > limit);
@@ -82,34 +65,36 @@ impl Engine {
         }
         Ok(Page { items, next, previous, narrow: false, as_of: now })
     }
+}
 
-    /// One row per refusal. Where it cannot be written there is no answer either (T29).
-    async fn tell_refused_reader(
-        &self,
-        by: &StaffCaller,
-        refused: &EngineError,
-    ) -> Result<(), EngineError> {
-        let EngineError::Refused(refusal) = refused else { return Ok(()) };
-        let mut tx = self.pools.begin_console(by.tenant_id()).await?;
-        let entry = Entry {
-            tenant: by.tenant_id(),
-            actor_kind: "staff",
-            actor_id: Some(by.staff_id().uuid()),
-            actor: by.email(),
-            action: "read_audit",
-            target_type: "audit",
-            target_id: by.tenant_slug(),
-            refused: Some(refusal.code),
-            reason: None,
-            before: None,
-            after: None,
-            receipt: None,
-            request_id: by.request_id(),
-        };
-        audit::add(&mut tx, entry).await?;
-        tx.commit().await?;
-        Ok(())
-    }
+/// A filter as the store takes it.
+pub(super) fn found(
+    engine: &Engine,
+    by: &StaffCaller,
+    filter: &AuditFilter,
+    now: DateTime<Utc>,
+) -> Result<Narrowing, EngineError> {
+    let limits = &engine.settings.limits;
+    let texts = [("actor", &filter.actor), ("verb", &filter.verb), ("target", &filter.target)];
+    let (cursor, limit) = bounds::page(&texts, &filter.cursor, filter.limit, limits)?;
+    let place = cursor.map(|cursor| place(cursor.id));
+    let backwards = cursor.is_some_and(|cursor| cursor.backwards);
+    // What was done to one record has no default window: its whole story is looked for.
+    let whole = given(&filter.target).is_some();
+    let (from, to) = instants((filter.from, filter.to), now, whole, limits.list_days)?;
+    Ok(Narrowing {
+        tenant: by.tenant_id(),
+        actor: given(&filter.actor),
+        action: given(&filter.verb),
+        target: given(&filter.target),
+        denied: filter.denied,
+        from,
+        to,
+        after: place.filter(|_| backwards).unwrap_or_default(),
+        before: place.filter(|_| !backwards).unwrap_or(i64::MAX),
+        backwards,
+        limit,
+    })
 }
 
 /// The place in the log as a cursor carries it.
@@ -124,8 +109,6 @@ fn place(id: Uuid) -> i64 {
 
 #[cfg(test)]
 mod tests {
-    use domain::listing::Cursor;
-
     use super::*;
 
     #[test]

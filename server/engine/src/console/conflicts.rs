@@ -9,6 +9,7 @@ use domain::{
     problem::Code,
     view::{BodyView, ConflictDetail, ConflictRow},
 };
+use sqlx::PgConnection;
 
 use super::{
     body::{MAX_SHOWN, body},
@@ -47,18 +48,7 @@ impl Engine {
             let tenant = by.tenant_id();
             let mut tx = engine.pools.begin_console(tenant).await?;
             let now = lease::clock(&mut tx).await?;
-            let mut narrowing = narrow(tenant, &filter, now, &engine.settings.limits)?;
-            let mut narrow = false;
-            if let Some(q) = given(&filter.q) {
-                let search = engine.search_for(&q, MAX_MATCHES);
-                let (operations, more) = listing::search(&mut tx, tenant, &search).await?;
-                let ids = id_range(&q);
-                let found =
-                    conflict_listing::search(&mut tx, tenant, &operations, ids, MAX_MATCHES)
-                        .await?;
-                narrow = more || found.len() > conflict_listing::MAX_LOOKED_AT;
-                narrowing.found = Some(found);
-            }
+            let (mut narrowing, narrow) = found(&engine, &mut tx, &by, &filter, now).await?;
             let limit = usize::try_from(narrowing.limit).unwrap_or_default();
             narrowing.limit += 1;
             let (mut ids, stopped) = conflict_listing::ids(&mut tx, &narrowing).await?;
@@ -129,6 +119,27 @@ impl Engine {
         })
         .await
     }
+}
+
+/// A filter as the store takes it, with what its search finds, and whether the search matches more than
+/// is read.
+pub(super) async fn found(
+    engine: &Engine,
+    tx: &mut PgConnection,
+    by: &StaffCaller,
+    filter: &ConflictFilter,
+    now: DateTime<Utc>,
+) -> Result<(Narrowing, bool), EngineError> {
+    let tenant = by.tenant_id();
+    let mut narrowing = narrow(tenant, filter, now, &engine.settings.limits)?;
+    let Some(q) = given(&filter.q) else { return Ok((narrowing, false)) };
+    let search = engine.search_for(&q, MAX_MATCHES);
+    let (operations, more) = listing::search(tx, tenant, &search).await?;
+    let found =
+        conflict_listing::search(tx, tenant, &operations, id_range(&q), MAX_MATCHES).await?;
+    let more = more || found.len() > conflict_listing::MAX_LOOKED_AT;
+    narrowing.found = Some(found);
+    Ok((narrowing, more))
 }
 
 fn narrow(

@@ -48,23 +48,8 @@ impl Engine {
         Self::detached(async move {
             let mut tx = engine.pools.begin_console(by.tenant_id()).await?;
             let now = lease::clock(&mut tx).await?;
-            let mut narrowing = narrow(&by, &filter, now, &engine.settings.limits)?;
+            let (mut narrowing, more_matches) = found(&engine, &mut tx, &by, &filter, now).await?;
             let limit = narrowing.limit;
-            let mut more_matches = false;
-            if let Some(q) = filter.q.as_deref().map(str::trim).filter(|q| !q.is_empty()) {
-                // U+10FFFF sorts after every character that a stored text can continue with.
-                let end = format!("{q}\u{10ffff}");
-                let (found, more) = inbox_listing::search(
-                    &mut tx,
-                    by.tenant_id(),
-                    (q, &end),
-                    id_range(q),
-                    MAX_MATCHES,
-                )
-                .await?;
-                narrowing.found = Some(found);
-                more_matches = more;
-            }
             narrowing.limit = limit + 1;
             let mut ids = inbox_listing::ids(&mut tx, &narrowing).await?;
             let further = i64::try_from(ids.len()).is_ok_and(|found| found > limit);
@@ -162,6 +147,26 @@ async fn masked_pointers(
     };
     let Some(name) = named else { return Ok(Vec::new()) };
     Ok(kind::find(db, tenant, &name).await?.map(|kind| kind.masked_pointers).unwrap_or_default())
+}
+
+/// A filter as the store takes it, with what its search finds, and whether the search matches more than
+/// is read.
+pub(super) async fn found(
+    engine: &Engine,
+    tx: &mut PgConnection,
+    by: &StaffCaller,
+    filter: &InboxFilter,
+    now: DateTime<Utc>,
+) -> Result<(Narrowing, bool), EngineError> {
+    let mut narrowing = narrow(by, filter, now, &engine.settings.limits)?;
+    let Some(q) = bounds::given(&filter.q) else { return Ok((narrowing, false)) };
+    // U+10FFFF sorts after every character that a stored text can continue with.
+    let end = format!("{q}\u{10ffff}");
+    let text = (q.as_str(), end.as_str());
+    let (found, more) =
+        inbox_listing::search(tx, by.tenant_id(), text, id_range(&q), MAX_MATCHES).await?;
+    narrowing.found = Some(found);
+    Ok((narrowing, more))
 }
 
 fn narrow(

@@ -11,6 +11,8 @@ use domain::{
     record::RecordName,
     view::{IncidentDetail, IncidentRow, IncidentStory, RecordRef},
 };
+use sqlx::PgConnection;
+use uuid::Uuid;
 
 use super::{
     bounds::{self, given},
@@ -44,43 +46,19 @@ impl Engine {
         filter: &IncidentFilter,
     ) -> Result<Page<IncidentRow>, EngineError> {
         by.require(Permission::Read)?;
-        let (engine, tenant, filter) = (self.clone(), by.tenant_id(), filter.clone());
+        let (engine, by, filter) = (self.clone(), by.clone(), filter.clone());
         Self::detached(async move {
+            let tenant = by.tenant_id();
             let mut tx = engine.pools.begin_console(tenant).await?;
             let now = lease::clock(&mut tx).await?;
-            let mut narrowing = narrow(tenant, &filter, now, &engine.settings.limits)?;
-            let mut narrow = false;
-            if let Some(q) = given(&filter.q) {
-                let search = engine.search_for(&q, MAX_MATCHES);
-                let (operations, more) = listing::search(&mut tx, tenant, &search).await?;
-                let ids = id_range(&q);
-                let found =
-                    incident_listing::search(&mut tx, tenant, &operations, ids, MAX_MATCHES)
-                        .await?;
-                (narrowing.found, narrow) = (Some(found), more);
-            }
+            let (mut narrowing, narrow) = found(&engine, &mut tx, &by, &filter, now).await?;
             let limit = usize::try_from(narrowing.limit).unwrap_or_default();
             narrowing.limit += 1;
             let mut ids = incident_listing::ids(&mut tx, &narrowing).await?;
             let further = ids.len() > limit;
             ids.truncate(limit);
-            let stored = incident_listing::rows(&mut tx, tenant, &ids).await?;
-            let gathered: HashMap<_, _> =
-                incident_record::first_of(&mut tx, tenant, &ids).await?.into_iter().collect();
-            let first = |stored: &Stored| {
-                let own = stored.about.first().copied();
-                own.or_else(|| gathered.get(&stored.row.id.uuid()).copied())
-            };
-            let names: Vec<_> = stored.iter().filter_map(first).collect();
-            let records = record_ref::of(&mut tx, tenant, &names).await?;
+            let items = rows(&mut tx, tenant, &ids).await?;
             tx.commit().await?;
-            let items = stored
-                .into_iter()
-                .map(|stored| {
-                    let about = first(&stored);
-                    row(stored, about, &records)
-                })
-                .collect();
             let (next, previous) = cursors(narrowing.cursor, &ids, further);
             Ok(Page { items, next, previous, narrow, as_of: now })
         })
@@ -154,6 +132,48 @@ impl Engine {
 fn place(after: Option<&str>) -> Result<StoryCursor, EngineError> {
     let Some(after) = after else { return Ok(StoryCursor::start()) };
     after.parse().map_err(|_| bounds::unfit("cursor", "no story gives out such a place"))
+}
+
+/// A filter as the store takes it, with what its search finds, and whether the search matches more than
+/// is read.
+pub(super) async fn found(
+    engine: &Engine,
+    tx: &mut PgConnection,
+    by: &StaffCaller,
+    filter: &IncidentFilter,
+    now: DateTime<Utc>,
+) -> Result<(Narrowing, bool), EngineError> {
+    let tenant = by.tenant_id();
+    let mut narrowing = narrow(tenant, filter, now, &engine.settings.limits)?;
+    let Some(q) = given(&filter.q) else { return Ok((narrowing, false)) };
+    let search = engine.search_for(&q, MAX_MATCHES);
+    let (operations, more) = listing::search(tx, tenant, &search).await?;
+    let found =
+        incident_listing::search(tx, tenant, &operations, id_range(&q), MAX_MATCHES).await?;
+    narrowing.found = Some(found);
+    Ok((narrowing, more))
+}
+
+/// The rows of these incidents, each with the first record that it is about.
+pub(super) async fn rows(
+    db: &mut PgConnection,
+    tenant: TenantId,
+    ids: &[Uuid],
+) -> Result<Vec<IncidentRow>, EngineError> {
+    let stored = incident_listing::rows(db, tenant, ids).await?;
+    let gathered: HashMap<_, _> =
+        incident_record::first_of(db, tenant, ids).await?.into_iter().collect();
+    let first = |stored: &Stored| {
+        let own = stored.about.first().copied();
+        own.or_else(|| gathered.get(&stored.row.id.uuid()).copied())
+    };
+    let names: Vec<_> = stored.iter().filter_map(first).collect();
+    let records = record_ref::of(db, tenant, &names).await?;
+    let row = |stored| {
+        let about = first(&stored);
+        row(stored, about, &records)
+    };
+    Ok(stored.into_iter().map(row).collect())
 }
 
 fn row(stored: Stored, about: Option<RecordName>, records: &[RecordRef]) -> IncidentRow {

@@ -8,6 +8,7 @@ use domain::{
     listing::{LeaseFilter, Page, TimeCursor},
     view::LeaseRow,
 };
+use sqlx::PgConnection;
 use uuid::Uuid;
 
 use super::bounds::{self, given, unfit};
@@ -37,17 +38,13 @@ impl Engine {
         filter: &LeaseFilter,
     ) -> Result<Page<LeaseRow>, EngineError> {
         by.require(Permission::Read)?;
-        let (engine, tenant, filter) = (self.clone(), by.tenant_id(), filter.clone());
+        let (engine, by, filter) = (self.clone(), by.clone(), filter.clone());
         Self::detached(async move {
+            let tenant = by.tenant_id();
             let mut tx = engine.pools.begin_console(tenant).await?;
             let now = lease::clock(&mut tx).await?;
-            let (mut narrowing, cursor) = narrow(tenant, &filter, now, &engine.settings.limits)?;
-            let mut narrow = false;
-            if let Some(q) = given(&filter.q) {
-                let search = engine.search_for(&q, MAX_MATCHES);
-                let (operations, more) = listing::search(&mut tx, tenant, &search).await?;
-                (narrowing.found, narrow) = (Some(operations), more);
-            }
+            let cursor = filter.cursor.as_deref().and_then(|text| TimeCursor::decode(text).ok());
+            let (mut narrowing, narrow) = found(&engine, &mut tx, &by, &filter, now).await?;
             let limit = usize::try_from(narrowing.limit).unwrap_or_default();
             narrowing.limit += 1;
             let (mut places, stopped) = lease_listing::places(&mut tx, &narrowing).await?;
@@ -80,6 +77,23 @@ fn cursors(
     };
     let (on, back) = (on.map(|at| to(at, backwards)), back.map(|at| to(at, !backwards)));
     if backwards { (back, on) } else { (on, back) }
+}
+
+/// A filter as the store takes it, with what its search finds, and whether the search matches more than
+/// is read.
+pub(super) async fn found(
+    engine: &Engine,
+    tx: &mut PgConnection,
+    by: &StaffCaller,
+    filter: &LeaseFilter,
+    now: DateTime<Utc>,
+) -> Result<(Narrowing, bool), EngineError> {
+    let (mut narrowing, _) = narrow(by.tenant_id(), filter, now, &engine.settings.limits)?;
+    let Some(q) = given(&filter.q) else { return Ok((narrowing, false)) };
+    let search = engine.search_for(&q, MAX_MATCHES);
+    let (operations, more) = listing::search(tx, by.tenant_id(), &search).await?;
+    narrowing.found = Some(operations);
+    Ok((narrowing, more))
 }
 
 fn narrow(

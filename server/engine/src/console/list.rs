@@ -10,6 +10,7 @@ use domain::{
     problem::Code,
     view::OperationRow,
 };
+use sqlx::PgConnection;
 use uuid::Uuid;
 
 use super::bounds;
@@ -44,15 +45,8 @@ impl Engine {
         Self::detached(async move {
             let mut tx = engine.pools.begin_console(by.tenant_id()).await?;
             let now = lease::clock(&mut tx).await?;
-            let mut narrowing = narrow(&by, &filter, now, &engine.settings.limits)?;
+            let (mut narrowing, more_matches) = found(&engine, &mut tx, &by, &filter, now).await?;
             let limit = narrowing.limit;
-            let mut more_matches = false;
-            if let Some(q) = filter.q.as_deref().map(str::trim).filter(|q| !q.is_empty()) {
-                let search = engine.search_for(q, MAX_MATCHES);
-                let (found, more) = listing::search(&mut tx, by.tenant_id(), &search).await?;
-                narrowing.found = Some(found);
-                more_matches = more;
-            }
             narrowing.limit = limit + 1;
             let mut ids = listing::ids(&mut tx, &narrowing).await?;
             let further = i64::try_from(ids.len()).is_ok_and(|found| found > limit);
@@ -107,6 +101,23 @@ pub(super) fn id_range(text: &str) -> Option<(Uuid, Uuid)> {
     let end =
         |fill: &str| Uuid::try_parse(&format!("{digits}{}", fill.repeat(32 - digits.len()))).ok();
     Some((end("0")?, end("f")?))
+}
+
+/// A filter as the store takes it, with what its search finds, and whether the search matches more than
+/// is read.
+pub(super) async fn found(
+    engine: &Engine,
+    tx: &mut PgConnection,
+    by: &StaffCaller,
+    filter: &OperationFilter,
+    now: DateTime<Utc>,
+) -> Result<(Narrowing, bool), EngineError> {
+    let mut narrowing = narrow(by, filter, now, &engine.settings.limits)?;
+    let Some(q) = bounds::given(&filter.q) else { return Ok((narrowing, false)) };
+    let search = engine.search_for(&q, MAX_MATCHES);
+    let (found, more) = listing::search(tx, by.tenant_id(), &search).await?;
+    narrowing.found = Some(found);
+    Ok((narrowing, more))
 }
 
 fn narrow(

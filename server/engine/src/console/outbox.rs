@@ -56,21 +56,7 @@ impl Engine {
             let tenant = by.tenant_id();
             let mut tx = engine.pools.begin_console(tenant).await?;
             let now = lease::clock(&mut tx).await?;
-            let mut narrowing = narrow(tenant, &filter, now, &engine.settings.limits)?;
-            let mut narrow = false;
-            if let Some(q) = given(&filter.q) {
-                // U+10FFFF sorts after every character that a stored text can continue with.
-                let end = format!("{q}\u{10ffff}");
-                let text = (q.as_str(), end.as_str());
-                let found =
-                    outbox_listing::search(&mut tx, tenant, text, id_range(&q), MAX_MATCHES)
-                        .await?;
-                (narrowing.found, narrow) = (Some(found.0), found.1);
-            } else if let Some(aggregate) = &narrowing.aggregate {
-                let found =
-                    outbox_listing::of_aggregate(&mut tx, tenant, aggregate, MAX_MATCHES).await?;
-                (narrowing.found, narrow) = (Some(found.0), found.1);
-            }
+            let (mut narrowing, narrow) = found(&engine, &mut tx, &by, &filter, now).await?;
             let limit = usize::try_from(narrowing.limit).unwrap_or_default();
             narrowing.limit += 1;
             let mut ids = outbox_listing::ids(&mut tx, &narrowing).await?;
@@ -200,6 +186,31 @@ fn story(
         detail: about.into_iter().collect(),
     };
     std::iter::once(written).chain(moves).collect()
+}
+
+/// A filter as the store takes it, with what its search finds, and whether the search matches more than
+/// is read.
+pub(super) async fn found(
+    engine: &Engine,
+    tx: &mut PgConnection,
+    by: &StaffCaller,
+    filter: &EventFilter,
+    now: DateTime<Utc>,
+) -> Result<(Narrowing, bool), EngineError> {
+    let tenant = by.tenant_id();
+    let mut narrowing = narrow(tenant, filter, now, &engine.settings.limits)?;
+    let (found, more) = if let Some(q) = given(&filter.q) {
+        // U+10FFFF sorts after every character that a stored text can continue with.
+        let end = format!("{q}\u{10ffff}");
+        let text = (q.as_str(), end.as_str());
+        outbox_listing::search(tx, tenant, text, id_range(&q), MAX_MATCHES).await?
+    } else if let Some(aggregate) = &narrowing.aggregate {
+        outbox_listing::of_aggregate(tx, tenant, aggregate, MAX_MATCHES).await?
+    } else {
+        return Ok((narrowing, false));
+    };
+    narrowing.found = Some(found);
+    Ok((narrowing, more))
 }
 
 fn narrow(

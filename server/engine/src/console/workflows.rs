@@ -9,6 +9,7 @@ use domain::{
     problem::Code,
     view::{WorkflowDetail, WorkflowRow},
 };
+use sqlx::PgConnection;
 
 use super::bounds;
 use super::detail::open_requests;
@@ -43,27 +44,12 @@ impl Engine {
         filter: &WorkflowFilter,
     ) -> Result<Page<WorkflowRow>, EngineError> {
         by.require(Permission::Read)?;
-        let mut narrowing = narrow(by, filter, &self.settings.limits)?;
-        let q = filter.q.as_deref().map(str::trim).filter(|q| !q.is_empty()).map(str::to_owned);
-        let (engine, tenant) = (self.clone(), by.tenant_id());
+        let (engine, by, filter) = (self.clone(), by.clone(), filter.clone());
         Self::detached(async move {
+            let tenant = by.tenant_id();
             let mut tx = engine.pools.begin_console(tenant).await?;
             let as_of = lease::clock(&mut tx).await?;
-            let mut narrow = false;
-            if let Some(q) = q {
-                // U+10FFFF sorts after every character that a stored key can continue with.
-                let end = format!("{q}\u{10ffff}");
-                let found = workflow_listing::search(
-                    &mut tx,
-                    tenant,
-                    (&q, &end),
-                    id_range(&q),
-                    MAX_MATCHES,
-                )
-                .await?;
-                narrowing.found = Some(found.0);
-                narrow = found.1;
-            }
+            let (mut narrowing, narrow) = found(&engine, &mut tx, &by, &filter).await?;
             let limit = usize::try_from(narrowing.limit).unwrap_or_default();
             narrowing.limit += 1;
             let mut ids = workflow_listing::ids(&mut tx, &narrowing).await?;
@@ -133,6 +119,25 @@ impl Engine {
         })
         .await
     }
+}
+
+/// A filter as the store takes it, with what its search finds, and whether the search matches more than
+/// is read.
+pub(super) async fn found(
+    engine: &Engine,
+    tx: &mut PgConnection,
+    by: &StaffCaller,
+    filter: &WorkflowFilter,
+) -> Result<(Narrowing, bool), EngineError> {
+    let mut narrowing = narrow(by, filter, &engine.settings.limits)?;
+    let Some(q) = bounds::given(&filter.q) else { return Ok((narrowing, false)) };
+    // U+10FFFF sorts after every character that a stored key can continue with.
+    let end = format!("{q}\u{10ffff}");
+    let text = (q.as_str(), end.as_str());
+    let (found, more) =
+        workflow_listing::search(tx, by.tenant_id(), text, id_range(&q), MAX_MATCHES).await?;
+    narrowing.found = Some(found);
+    Ok((narrowing, more))
 }
 
 fn narrow(

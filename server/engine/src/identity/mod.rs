@@ -3,6 +3,7 @@
 
 mod admin;
 mod password_record;
+mod preferences;
 mod session;
 mod token;
 

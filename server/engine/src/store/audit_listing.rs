@@ -99,6 +99,29 @@ struct Row {
     request_id: String,
 }
 
+impl TryFrom<Row> for AuditRow {
+    type Error = EngineError;
+
+    fn try_from(row: Row) -> Result<Self, EngineError> {
+        Ok(Self {
+            id: row.seq,
+            at: row.at,
+            actor_kind: row.actor_kind,
+            actor: row.actor,
+            verb: row.action,
+            target_type: row.target_type,
+            target: row.target_id,
+            denied: row.result == "denied",
+            code: row.code.as_deref().map(word).transpose()?,
+            reason: row.reason,
+            before: row.before.map(|before| before.to_string()),
+            after: row.after.map(|after| after.to_string()),
+            receipt: row.receipt.map(OperationId::new),
+            request_id: row.request_id,
+        })
+    }
+}
+
 /// The entries of a page, in reading order (oldest first when reading backwards).
 ///
 /// # Errors
@@ -120,26 +143,78 @@ pub async fn page(
     } else {
         both_ways!(db, n, "true")
     };
-    rows.into_iter()
-        .map(|row| {
-            Ok(AuditRow {
-                id: row.seq,
-                at: row.at,
-                actor_kind: row.actor_kind,
-                actor: row.actor,
-                verb: row.action,
-                target_type: row.target_type,
-                target: row.target_id,
-                denied: row.result == "denied",
-                code: row.code.as_deref().map(word).transpose()?,
-                reason: row.reason,
-                before: row.before.map(|before| before.to_string()),
-                after: row.after.map(|after| after.to_string()),
-                receipt: row.receipt.map(OperationId::new),
-                request_id: row.request_id,
-            })
-        })
-        .collect()
+    rows.into_iter().map(AuditRow::try_from).collect()
+}
+
+/// The places of the entries that a filter finds, newest first.
+macro_rules! places {
+    ($db:expr, $n:expr, $lead:literal) => {
+        sqlx::query_scalar!(
+            "select seq from audit where tenant_id = $1 and seq > $2 and seq < $3 and "
+                + $lead
+                + " and ($4::text is null or target_id = $4)
+                    and ($5::text is null or actor = $5)
+                    and ($6::text is null or action = $6)
+                    and (not $7 or result = 'denied')
+                    and ($8::timestamptz is null or at >= $8)
+                    and ($9::timestamptz is null or at < $9)
+                  order by seq desc limit $10",
+            $n.tenant.uuid(),
+            $n.after,
+            $n.before,
+            $n.target,
+            $n.actor,
+            $n.action,
+            $n.denied,
+            $n.from,
+            $n.to,
+            $n.limit,
+        )
+        .fetch_all($db)
+        .await?
+    };
+}
+
+/// Where the entries stand that a filter finds, newest first, whatever way it would read a page.
+///
+/// # Errors
+/// The database's.
+pub async fn places(db: &mut PgConnection, narrowing: &Narrowing) -> Result<Vec<i64>, EngineError> {
+    let mut n = narrowing.clone();
+    reach(db, &mut n).await?;
+    Ok(if n.target.is_some() {
+        places!(db, n, "target_id = $4")
+    } else if n.actor.is_some() {
+        places!(db, n, "actor = $5")
+    } else if n.denied {
+        places!(db, n, "result = 'denied'")
+    } else if n.action.is_some() {
+        places!(db, n, "action = $6")
+    } else {
+        places!(db, n, "true")
+    })
+}
+
+/// The entries at these places, newest first.
+///
+/// # Errors
+/// The database's, or [`EngineError::Unreadable`].
+pub async fn at(
+    db: &mut PgConnection,
+    tenant: TenantId,
+    places: &[i64],
+) -> Result<Vec<AuditRow>, EngineError> {
+    let rows = sqlx::query_as!(
+        Row,
+        "select seq, at, actor_kind, actor, action, target_type, target_id, result, code, reason, before, after,
+           receipt, request_id
+         from audit where tenant_id = $1 and seq = any($2) order by seq desc",
+        tenant.uuid(),
+        places,
+    )
+    .fetch_all(db)
+    .await?;
+    rows.into_iter().map(AuditRow::try_from).collect()
 }
 
 /// Turns the span of instants into one of places, so that a page far back is not read towards entry

@@ -3,7 +3,7 @@
 use domain::ids::{SessionId, StaffId, TenantId};
 use sqlx::PgConnection;
 
-use super::word;
+use super::{preferences, word};
 use crate::{StaffCaller, caller::Standing, error::EngineError};
 
 /// Opens a session.
@@ -42,11 +42,13 @@ pub async fn caller(
     let row = sqlx::query!(
         r#"
         select s.id, s.tenant_id, p.id as staff_id, p.name, p.email, t.slug, t.name as tenant_name, m.role,
+          f.zone as "zone?", f.theme as "theme?", f.density as "density?", f.page_rows as "page_rows?",
           s.seen_at < onceover_now() - interval '1 minute' as "stale!", onceover_now() as "asked_at!"
         from sessions s
         join staff p on p.id = s.staff_id and p.disabled_at is null
         join memberships m on m.tenant_id = s.tenant_id and m.staff_id = s.staff_id
         join tenants t on t.id = s.tenant_id
+        left join staff_preferences f on f.staff_id = s.staff_id
         where s.token_hash = $1 and s.ended_at is null
           and s.seen_at > onceover_now() - make_interval(mins => $2)
           and s.created_at > onceover_now() - make_interval(mins => $3)
@@ -72,6 +74,7 @@ pub async fn caller(
         tenant_name: row.tenant_name,
         role: word(&row.role)?,
         request_id,
+        preferences: preferences::read((row.zone, row.theme, row.density, row.page_rows))?,
         asked_at: row.asked_at,
     }))
 }

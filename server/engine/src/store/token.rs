@@ -54,6 +54,7 @@ pub async fn caller(
         role: word(&role)?,
         request_id,
         asked_at: row.asked_at,
+        preferences: None,
     })))
 }
 

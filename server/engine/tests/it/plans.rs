@@ -18,7 +18,7 @@ use crate::fixture::{Fixture, engine};
 const ROWS: i64 = 1_000_000;
 /// Rows that one scan may touch: a page, a queue or a search's matches, never the table.
 const MAX_TOUCHED: f64 = 6_000.0;
-const BIG: [&str; 13] = [
+const BIG: [&str; 14] = [
     "operations",
     "operation_terms",
     "payload_conflicts",
@@ -32,6 +32,7 @@ const BIG: [&str; 13] = [
     "compensations",
     "approvals",
     "machine_events",
+    "saved_views",
 ];
 
 /// What the database says while it works: `auto_explain` sends each plan as a notice.

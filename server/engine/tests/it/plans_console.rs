@@ -7,16 +7,17 @@ use domain::{
     lease::LeaseState,
     listing::{
         AuditFilter, ConflictFilter, Cursor, EventFilter, IncidentFilter, IncidentState,
-        LeaseFilter,
+        LeaseFilter, List,
     },
     outbox::EventStatus,
 };
+use engine::{Engine, Limits, Settings, StaffCaller, console::MAX_BATCH};
 use sqlx::Executor as _;
 use tracing_subscriber::layer::SubscriberExt as _;
 use uuid::Uuid;
 
 use crate::{
-    fixture::{Fixture, engine},
+    fixture::{Fixture, engine, settings},
     plans::{Plans, judge},
 };
 
@@ -95,6 +96,16 @@ async fn plant(fixture: &Fixture) {
            requested_by) select tenant_id, id, 'invoice.refund', 'failed', 1, 'EUR', 'staff', 'x'
            from operations where key like 'key-%' limit 100000".to_owned(),
     ]);
+    statements.extend([
+        "insert into staff (email, name, password_hash)
+           select 'p' || n || '@acme.test', 'p', 'x' from generate_series(1, 2000) n"
+            .to_owned(),
+        format!(
+            "insert into saved_views (tenant_id, staff_id, list, name, query, shared)
+             select '{tenant}', s.id, 'operations', 'view ' || n, '', n % 2 = 0
+             from staff s, generate_series(1, 50) n where s.name = 'p'"
+        ),
+    ]);
     for table in [
         "operations",
         "leases",
@@ -106,6 +117,7 @@ async fn plant(fixture: &Fixture) {
         "workflows",
         "inbox",
         "compensations",
+        "saved_views",
     ] {
         statements.push(format!("vacuum analyze {table}"));
     }
@@ -113,6 +125,30 @@ async fn plant(fixture: &Fixture) {
         db.execute(sqlx::AssertSqlSafe(sql.clone()))
             .await
             .unwrap_or_else(|error| panic!("{sql}: {error}"));
+    }
+}
+
+/// Takes every list; most have more rows than an export may, which is found out in the same way.
+async fn take_lists(engine: &Engine, by: &StaffCaller) {
+    let part = |name: &str, value: &str| vec![(name.to_owned(), value.to_owned())];
+    let narrow = [
+        (List::Outbox, part("topic", "rare")),
+        (List::Outbox, part("q", "a-77")),
+        (List::Incidents, part("cause", "rare")),
+        (List::Conflicts, part("operation", "none.such")),
+        (List::Leases, part("holder", "w-99")),
+        (List::Audit, part("actor", "rare@acme.test")),
+        (List::Audit, part("verb", "rare")),
+        (List::Audit, part("target", "t-77")),
+        (List::Audit, part("denied", "true")),
+    ];
+    let whole = List::ALL.iter().map(|list| (*list, Vec::new()));
+    for (list, parts) in whole.chain(narrow) {
+        let Ok(export) = engine.begin_export(by, list, parts, "csv").await else { continue };
+        for batch in 0..export.rows().div_ceil(MAX_BATCH) {
+            let part = batch * MAX_BATCH..(batch + 1) * MAX_BATCH;
+            engine.export_batch(by, &export, part).await.unwrap();
+        }
     }
 }
 
@@ -134,6 +170,8 @@ async fn the_consoles_lists_and_first_page_read_by_index_at_a_million_rows() {
             .unwrap();
     Plans::explain_from_now_on(&fixture).await;
     let explained = engine(&fixture.db).await;
+    let limits = Limits { export_rows: 2_000, ..Limits::default() };
+    let exporting = Engine::connect(Settings { limits, ..settings(&fixture.db) }).await.unwrap();
     let plans = Plans::default();
     let _guard =
         tracing::subscriber::set_default(tracing_subscriber::registry().with(plans.clone()));
@@ -229,6 +267,10 @@ async fn the_consoles_lists_and_first_page_read_by_index_at_a_million_rows() {
         explained.conflict(&auditor, ConflictId::new(middle)).await.unwrap();
         explained.incident(&auditor, IncidentId::new(middle), None).await.unwrap();
         all.extend(plans.take().into_iter().map(|plan| ("details", plan)));
+        explained.saved_views(&auditor, List::Operations).await.unwrap();
+        all.extend(plans.take().into_iter().map(|plan| ("views", plan)));
+        take_lists(&exporting, &auditor).await;
+        all.extend(plans.take().into_iter().map(|plan| ("exports", plan)));
         explained.overview(&auditor).await.unwrap();
         explained.fold_outcomes().await.unwrap();
         all.extend(plans.take().into_iter().map(|plan| ("first page", plan)));
