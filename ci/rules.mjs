@@ -24,7 +24,7 @@ const workspaceCrates = ['app', 'bench', 'cluster', 'domain', 'engine', 'fronten
 
 // The engine's rooms: a module imports only from its own row or a row above.
 const engineRows = [
-  ['actor', 'backoff', 'caller', 'changes', 'clock', 'config', 'crash', 'database', 'definition', 'error', 'feed', 'hints', 'pooler', 'report', 'settings'],
+  ['actor', 'backoff', 'caller', 'changes', 'clock', 'config', 'crash', 'database', 'definition', 'error', 'feed', 'hints', 'pooler', 'report', 'settings', 'smtp'],
   ['store'],
   ['identity', 'leases', 'outbox'],
   ['operations', 'provider'],
@@ -33,6 +33,7 @@ const engineRows = [
   ['compensation', 'inbox'],
   ['reconciliation'],
   ['actions', 'console', 'webhook'],
+  ['bulk'],
   ['background'],
 ]
 

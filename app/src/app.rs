@@ -14,15 +14,20 @@ use crate::{
     pages::{
         admin, approvals,
         audit::AuditPage,
+        bulks,
         compensations::{UndoFormPage, UndoPage},
-        conflicts, inbox, incidents,
+        conflicts,
+        help::HelpPage,
+        inbox, incidents,
         leases::LeasesPage,
         me::MePage,
         not_found::NotFoundPage,
-        operations::{DetailPage, FormPage, ListPage},
+        operations::{DetailPage, EvidenceFormPage, FormPage, ListPage},
         outbox,
         overview::OverviewPage,
         receipts::ReceiptPage,
+        reveal,
+        search::SearchPage,
         sign_in::SignInPage,
         workflows,
     },
@@ -40,17 +45,22 @@ pub fn App() -> impl IntoView {
                     <Route path=path!("") view=OverviewPage ssr=SsrMode::Async/>
                     <Route path=path!("/operations") view=ListPage ssr=SsrMode::Async/>
                     <Route path=path!("/operations/:id") view=DetailPage ssr=SsrMode::Async/>
+                    <Route path=path!("/operations/:id/evidence") view=EvidenceFormPage ssr=SsrMode::Async/>
+                    <Route path=path!("/operations/:id/reveal") view=reveal::OperationFormPage ssr=SsrMode::Async/>
                     <Route path=path!("/operations/:id/:verb") view=FormPage ssr=SsrMode::Async/>
                     <Route path=path!("/workflows") view=workflows::ListPage ssr=SsrMode::Async/>
                     <Route path=path!("/workflows/:id") view=workflows::DetailPage ssr=SsrMode::Async/>
+                    <Route path=path!("/workflows/:id/reveal") view=reveal::ArtifactFormPage ssr=SsrMode::Async/>
                     <Route path=path!("/workflows/:id/:verb") view=workflows::FormPage ssr=SsrMode::Async/>
                     <Route path=path!("/compensations/:id") view=UndoPage ssr=SsrMode::Async/>
                     <Route path=path!("/compensations/:id/:verb") view=UndoFormPage ssr=SsrMode::Async/>
                     <Route path=path!("/outbox") view=outbox::ListPage ssr=SsrMode::Async/>
                     <Route path=path!("/outbox/:id") view=outbox::DetailPage ssr=SsrMode::Async/>
+                    <Route path=path!("/outbox/:id/reveal") view=reveal::EventFormPage ssr=SsrMode::Async/>
                     <Route path=path!("/outbox/:id/:verb") view=outbox::FormPage ssr=SsrMode::Async/>
                     <Route path=path!("/inbox") view=inbox::ListPage ssr=SsrMode::Async/>
                     <Route path=path!("/inbox/:id") view=inbox::DetailPage ssr=SsrMode::Async/>
+                    <Route path=path!("/inbox/:id/reveal") view=reveal::MessageFormPage ssr=SsrMode::Async/>
                     <Route path=path!("/inbox/:id/:verb") view=inbox::FormPage ssr=SsrMode::Async/>
                     <Route path=path!("/conflicts") view=conflicts::ListPage ssr=SsrMode::Async/>
                     <Route path=path!("/conflicts/:id") view=conflicts::DetailPage ssr=SsrMode::Async/>
@@ -62,15 +72,23 @@ pub fn App() -> impl IntoView {
                     <Route path=path!("/incidents/:id") view=incidents::DetailPage ssr=SsrMode::Async/>
                     <Route path=path!("/incidents/:id/report") view=incidents::ReportPage ssr=SsrMode::Async/>
                     <Route path=path!("/incidents/:id/:verb") view=incidents::FormPage ssr=SsrMode::Async/>
+                    <Route path=path!("/bulks") view=bulks::ListPage ssr=SsrMode::Async/>
+                    <Route path=path!("/bulks/:id") view=bulks::DetailPage ssr=SsrMode::Async/>
+                    <Route path=path!("/bulks/:id/:verb") view=bulks::FormPage ssr=SsrMode::Async/>
                     <Route path=path!("/audit") view=AuditPage ssr=SsrMode::Async/>
                     <Route path=path!("/admin/kinds") view=admin::KindsPage ssr=SsrMode::Async/>
+                    <Route path=path!("/admin/new-kind") view=admin::NewKindPage ssr=SsrMode::Async/>
+                    <Route path=path!("/admin/kinds/:name/put_kind") view=admin::PolicyFormPage ssr=SsrMode::Async/>
                     <Route path=path!("/admin/kinds/:name") view=admin::KindPage ssr=SsrMode::Async/>
                     <Route path=path!("/admin/staff") view=admin::StaffPage ssr=SsrMode::Async/>
                     <Route path=path!("/admin/staff/:id") view=admin::MemberPage ssr=SsrMode::Async/>
                     <Route path=path!("/admin/staff/:id/:verb") view=admin::GrantPage ssr=SsrMode::Async/>
                     <Route path=path!("/leases") view=LeasesPage ssr=SsrMode::Async/>
+                    <Route path=path!("/reveals/:id") view=reveal::ShownPage ssr=SsrMode::Async/>
                     <Route path=path!("/receipts/:id") view=ReceiptPage ssr=SsrMode::Async/>
                     <Route path=path!("/me") view=MePage ssr=SsrMode::Async/>
+                    <Route path=path!("/search") view=SearchPage ssr=SsrMode::Async/>
+                    <Route path=path!("/help") view=HelpPage ssr=SsrMode::Async/>
                 </ParentRoute>
             </Routes>
         </Router>

@@ -115,7 +115,8 @@ impl From<Refusal> for RefusalView {
     fn from(refusal: Refusal) -> Self {
         Self {
             code: refusal.code,
-            field: refusal.field.and_then(|field| field.parse().ok()),
+            // A member of a policy is named by its place in the JSON call.
+            field: refusal.field.and_then(|field| field.trim_start_matches("policy.").parse().ok()),
             missing: refusal.missing,
             current: refusal.current,
             receipt: refusal.receipt,
@@ -172,8 +173,72 @@ fields! {
     Reason = "reason", "Reason", "Say why in a sentence, at most 2,000 characters; it stays on the record.";
     /// What it rests on.
     Evidence = "evidence", "Evidence", "A text or a link that others can check.";
+    /// A file to be given as evidence.
+    File = "file", "Evidence as a file", "Choose a file that is not empty, and attach it before you decide.";
+    /// Files that were attached.
+    EvidenceFiles = "evidence_files", "Attached files", "Attach them again: at most ten files of this operation.";
+    /// The key that a form carries.
+    FormKey = "form_key", "This form", "It was used before. Open the page again.";
     /// Acting against a fresh lease.
     Force = "force", "Release although it beats", "This needs a second person.";
+    /// A kind's name.
+    Name = "name", "Name", "1 to 128 characters without spaces, such as invoice.charge; console.* is the engine\u{2019}s own.";
+    /// Whether a repeat would harm.
+    Irreversible = "irreversible", "A repeat would harm", "Leave it ticked unless a repeat does no harm.";
+    /// Why it would not.
+    HarmlessReason = "harmless_reason", "Why a repeat does no harm", "Say why, where a repeat does no harm: machines act on it.";
+    /// Whether it moves money.
+    Money = "money", "It moves money", "Money needs the places of its amount and currency.";
+    /// Where the amount stands.
+    AmountPointer = "amount_pointer", "Where the amount stands", "A JSON pointer such as /amount_minor; money needs one.";
+    /// Where the currency stands.
+    CurrencyPointer = "currency_pointer", "Where the currency stands", "A JSON pointer such as /currency; money needs one.";
+    /// Who is called.
+    Provider = "provider", "Provider", "The name of an endpoint in the configuration.";
+    /// Whether it can be asked.
+    Lookup = "lookup", "The provider can be asked", "Only where it answers lookups.";
+    /// Whether its absence proves.
+    AbsentIsProof = "absent_is_proof", "Its \u{201c}not found\u{201d} is proof", "Only for a provider that can be asked.";
+    /// Whether it honours keys.
+    HonoursKeys = "honours_keys", "A repeated key gives the first answer", "Only where the provider promises it.";
+    /// For how long.
+    KeyTtlMs = "key_ttl_ms", "It remembers keys for", "A length of time such as 24 h.";
+    /// The longest call.
+    CallDeadlineMs = "call_deadline_ms", "A call may take", "A length of time up to 1 h, such as 10 s.";
+    /// How long a lease lasts.
+    LeaseMs = "lease_ms", "A lease lasts without a beat", "Longer than a call may take, up to 24 h.";
+    /// How late an effect may show.
+    SettleWindowMs = "settle_window_ms", "An effect may show as late as", "A length of time up to 7 d.";
+    /// Calls.
+    MaxAttempts = "max_attempts", "Calls before it is given up", "A whole number from 1 to 1000.";
+    /// Claims.
+    MaxClaims = "max_claims", "Claims without a start", "A whole number from 1 to 1000.";
+    /// Questions.
+    MaxReconcileTries = "max_reconcile_tries", "Questions before a person decides", "A whole number from 1 to 1000.";
+    /// The first pause.
+    BackoffMs = "backoff_ms", "First pause between them", "A length of time up to 24 h; it doubles.";
+    /// How long contents are kept.
+    RetentionMs = "retention_ms", "Kept whole after its end", "A length of time such as 90 d, or nothing: for ever.";
+    /// From which amount two people confirm.
+    ApprovalThresholdMinor = "approval_threshold_minor", "Two people from this amount on", "A whole number of the currency\u{2019}s smallest unit; 0 is always, nothing is never.";
+    /// What is masked.
+    MaskedPointers = "masked_pointers", "Masked fields", "JSON pointers such as /card/number, with commas between them.";
+    /// What it is found by.
+    SearchPointers = "search_pointers", "Found by", "JSON pointers such as /invoice_id, with commas between them.";
+    /// The provider's page.
+    ReferenceUrl = "reference_url", "Provider\u{2019}s page", "Begins with https:// and holds {reference}.";
+    /// What undoes it.
+    UndoKind = "undo_kind", "Undone by", "The name of another kind, or nothing: it cannot be undone.";
+    /// Where an undo names what it undoes.
+    UndoReferenceMember = "undo_reference_member", "An undo names the reference in", "The name of a member of the undo\u{2019}s payload.";
+    /// How long a tombstone is kept.
+    PurgeAfterMs = "purge_after_ms", "The tombstone is kept", "A length of time, or nothing: for ever. Keys of money and publications are never freed.";
+    /// Whether it makes public.
+    Publication = "publication", "It makes something public", "Its keys stay closed for ever.";
+    /// How long a request stands.
+    ApprovalTtlMs = "approval_ttl_ms", "A request for a second person stands", "A length of time from 1 s to 30 d.";
+    /// A policy as a whole.
+    Policy = "policy", "The policy", "Change something: as it is, nothing would change, or two of its fields contradict each other.";
     /// The role that a person is given.
     Role = "role", "New role", "Choose one that the person does not have yet.";
     /// An incident's title.
@@ -220,6 +285,8 @@ fields! {
     Verb = "verb", "Action", "Choose one from the list.";
     /// What it was done to.
     Target = "target", "Record", "The id of a record, whole.";
+    /// What narrows a list.
+    Filter = "filter", "Filters", "Narrow the list by at least one filter: a set is never all there is.";
     /// A place in a list.
     Cursor = "cursor", "Page", "Start again from the first page.";
     /// The length of a page.

@@ -19,10 +19,13 @@ pub mod api;
 mod app;
 #[cfg(feature = "ssr")]
 pub mod components;
+#[cfg(feature = "ssr")]
+mod cookie;
 mod difference;
 #[cfg(feature = "ssr")]
 pub mod error;
 pub mod islands;
+mod keys;
 #[cfg(feature = "ssr")]
 pub mod location;
 #[cfg(feature = "ssr")]
@@ -31,6 +34,8 @@ pub mod look;
 pub mod pages;
 #[cfg(feature = "ssr")]
 mod shell;
+#[cfg(feature = "ssr")]
+mod span;
 #[cfg(feature = "ssr")]
 pub mod text;
 #[cfg(feature = "ssr")]

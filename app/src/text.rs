@@ -39,9 +39,15 @@ pub fn instant(at: DateTime<Utc>) -> String {
     format!("{} {} {}", day(at), time_of_day(at), Zone::in_force().word(at))
 }
 
-/// `2026-11-29 18:52:03.120 CET, Europe/Berlin, UTC+01:00`: whoever looks closer is told which zone.
+/// `2026-11-29 17:52:03.120 UTC`.
 #[must_use]
 pub fn instant_ms(at: DateTime<Utc>) -> String {
+    format!("{} {} {}", day(at), time_of_day_ms(at), Zone::in_force().word(at))
+}
+
+/// `2026-11-29 18:52:03.120 CET, Europe/Berlin, UTC+01:00`: whoever looks closer is told which zone.
+#[must_use]
+pub fn instant_in_full(at: DateTime<Utc>) -> String {
     format!("{} {} {}", day(at), time_of_day_ms(at), Zone::in_force().in_full(at))
 }
 
@@ -49,6 +55,12 @@ pub fn instant_ms(at: DateTime<Utc>) -> String {
 #[must_use]
 pub fn machine(at: DateTime<Utc>) -> String {
     at.to_rfc3339_opts(SecondsFormat::Millis, true)
+}
+
+/// RFC 3339 with microseconds: exactly what the database keeps.
+#[must_use]
+pub fn machine_micros(at: DateTime<Utc>) -> String {
+    at.to_rfc3339_opts(SecondsFormat::Micros, true)
 }
 
 /// How long before `as_of`: `4 s ago`, `12 min ago`, `3 h ago`, `5 days ago`, `in 3 min`.
@@ -88,6 +100,22 @@ pub fn short_count(number: i64, more: bool) -> String {
     if more { format!("{number}+") } else { number.to_string() }
 }
 
+/// A size as a person reads it.
+#[must_use]
+pub fn bytes(size: i64) -> String {
+    const KIB: i64 = 1_024;
+    let tenths = |unit: i64| {
+        let tenths = size.saturating_mul(10) / unit;
+        format!("{}.{}", tenths / 10, tenths % 10)
+    };
+    match size {
+        1 => "1 byte".to_owned(),
+        size if size < KIB => format!("{size} bytes"),
+        size if size < KIB * KIB => format!("{} KiB", tenths(KIB)),
+        _ => format!("{} MiB", tenths(KIB * KIB)),
+    }
+}
+
 /// A text of at most `max` characters: the middle gives way to `…`, for both ends identify a key.
 #[must_use]
 pub fn cut_middle(text: &str, max: usize) -> String {
@@ -100,6 +128,44 @@ pub fn cut_middle(text: &str, max: usize) -> String {
     let start: String = text.chars().take(head).collect();
     let end: String = text.chars().skip(length - tail).collect();
     format!("{start}…{end}")
+}
+
+/// What a character takes in a page, in bytes: three are written as entities.
+const fn weight_of(c: char) -> usize {
+    match c {
+        '&' => 5,
+        '<' | '>' => 4,
+        _ => c.len_utf8(),
+    }
+}
+
+/// What a text takes in a page, in bytes.
+#[must_use]
+pub fn weight(text: &str) -> usize {
+    text.chars().map(weight_of).sum()
+}
+
+/// The beginning of a text that takes at most so many bytes in a page, and whether that is not all of
+/// it. No character is cut in two.
+#[must_use]
+pub fn beginning(text: &str, most: usize) -> (&str, bool) {
+    let mut taken = 0;
+    for (at, c) in text.char_indices() {
+        taken += weight_of(c);
+        if taken > most {
+            return (&text[..at], true);
+        }
+    }
+    (text, false)
+}
+
+/// The same with `…` where something is left out.
+#[must_use]
+pub fn cut_end(text: &str, most: usize) -> String {
+    match beginning(text, most) {
+        (start, true) => format!("{start}…"),
+        (whole, false) => whole.to_owned(),
+    }
 }
 
 /// A text before and from its last `tail` characters, for a head that may be cut on the page. A
@@ -168,8 +234,9 @@ mod tests {
             let (summer, winter) = (at("2026-10-25T00:30:00.5Z"), at("2026-10-25T01:30:00Z"));
             assert_eq!(instant(summer), "2026-10-25 02:30:00 CEST");
             assert_eq!(instant(winter), "2026-10-25 02:30:00 CET");
+            assert_eq!(instant_ms(summer), "2026-10-25 02:30:00.500 CEST");
             assert_eq!(
-                instant_ms(summer),
+                instant_in_full(summer),
                 "2026-10-25 02:30:00.500 CEST, Europe/Berlin, UTC+02:00"
             );
             assert_eq!(day_with_zone(at("2026-10-24T22:00:00Z")), "2026-10-25 CEST");
@@ -208,6 +275,14 @@ mod tests {
         for max in 3..20 {
             assert!(cut_middle("é/%+&:@()😀 and more text", max).chars().count() <= max);
         }
+    }
+
+    #[test]
+    fn a_cut_text_is_bounded_by_what_it_takes_in_a_page() {
+        assert_eq!(cut_end("short", 5), "short");
+        assert_eq!(cut_end("a&b<c", 6), "a&…");
+        assert_eq!(beginning("😀😀", 7), ("😀", true));
+        assert_eq!(weight("a&<>😀"), 1 + 5 + 4 + 4 + 4);
     }
 
     #[test]

@@ -24,7 +24,7 @@ test('a payment is gathered into an incident, noted, and taken away as a report 
 
   await page.locator('input[name=incident][value=new]').check()
   await page.locator('input[name=summary]').fill(title)
-  await page.getByRole('button', { name: 'Gather the records' }).click()
+  await page.getByRole('button', { name: /^(Gather the records|Open the incident with these records)$/ }).click()
   await expect(page).toHaveURL(/\/receipts\//)
   await page.getByRole('link', { name: 'Open the incident' }).click()
   await expect(page.getByText(title).first()).toBeVisible()

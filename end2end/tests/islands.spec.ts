@@ -31,9 +31,14 @@ test('a key is copied by a button that is only there when it works', async ({ pa
   await context.grantPermissions(['clipboard-read', 'clipboard-write'])
   const payment = await unknownPayment(request, 'copy')
   await signIn(page, 'viewer@acme.test', `/operations/${payment.id}`)
-  await page.getByRole('button', { name: /^copy/ }).click()
-  await expect(page.getByRole('button', { name: /^copied/ })).toBeVisible()
-  expect(await page.evaluate(() => navigator.clipboard.readText())).toBe(`charge ${payment.invoice}`)
+  const copies = async (name: RegExp, text: string) => {
+    await page.locator('.detail-head, .detail-facts').getByRole('button', { name }).first().click()
+    await expect(page.getByRole('button', { name: /^copied/ }).first()).toBeVisible()
+    expect(await page.evaluate(() => navigator.clipboard.readText())).toBe(text)
+  }
+  await copies(/^copy\s*the key$/, `charge ${payment.invoice}`)
+  await copies(/^copy\s*link$/, page.url())
+  await copies(/^copy\s*the id$/, payment.id)
 })
 
 test('without scripts nothing offers what it cannot do @no-js-only', async ({ page, request }) => {

@@ -11,7 +11,7 @@ test('an unknown payment is found, read, confirmed once, and its receipt is the 
 
   await page.getByRole('searchbox').fill(payment.invoice)
   await page.getByRole('searchbox').press('Enter')
-  await expect(page).toHaveURL(/\/operations\?/)
+  await expect(page).toHaveURL(/\/search\?/)
   await page.locator(`main a[href="/operations/${payment.id}"]`).first().click()
 
   await expect(page).toHaveURL(new RegExp(`/operations/${payment.id}$`))

@@ -119,6 +119,37 @@ test('kinds and staff, for an administrator @no-js', async ({ page }) => {
   await look(page, 'member-grant')
 })
 
+test('the forms of a file, of masked fields and of a policy @no-js', async ({ page, request }) => {
+  test.setTimeout(240_000)
+  const payment = await unknownPayment(request, 'forms')
+  await signIn(page, 'approver@acme.test', `/operations/${payment.id}/evidence`)
+  await look(page, 'evidence-form')
+  await page.goto(`/operations/${payment.id}/reveal`)
+  await look(page, 'reveal-form')
+  await page.goto('/admin/kinds/invoice.charge/put_kind')
+  await look(page, 'policy-form')
+  await page.goto('/approvals?waiting=true')
+  await look(page, 'approvals-waiting')
+})
+
+test('search and help', async ({ page, request }) => {
+  test.setTimeout(180_000)
+  const payment = await unknownPayment(request, 'found')
+  await signIn(page, 'viewer@acme.test', `/search?q=${payment.invoice}`)
+  await look(page, 'search')
+  await page.goto('/search?q=no+such+thing')
+  await look(page, 'search-empty')
+  await page.goto('/help')
+  await look(page, 'help')
+  await page.keyboard.press('?')
+  await expect(page.getByRole('dialog', { name: 'Keys' })).toBeVisible()
+  await look(page, 'keys')
+  await page.keyboard.press('Escape')
+  await page.keyboard.press('Control+k')
+  await expect(page.getByRole('dialog', { name: 'Palette' })).toBeVisible()
+  await look(page, 'palette')
+})
+
 test('who I am @no-js', async ({ page }) => {
   await signIn(page, 'auditor@acme.test', '/me')
   await look(page, 'me')

@@ -5,14 +5,16 @@
 use axum::{
     Extension,
     extract::{Path, Query, State, rejection::QueryRejection},
-    http::{HeaderValue, header},
-    response::{IntoResponse, Response},
+    response::Response,
 };
-use domain::{ids::WorkflowId, problem::Code};
+use domain::{
+    ids::{RevealId, WorkflowId},
+    problem::Code,
+};
 use engine::StaffCaller;
 use serde::Deserialize;
 
-use crate::{refusal::Refused, router::AppState};
+use crate::{download::attachment, refusal::Refused, router::AppState};
 
 /// Which one. In the query, for a name may hold what a path cannot.
 #[derive(Deserialize)]
@@ -35,21 +37,19 @@ pub async fn download(
     let id: WorkflowId = path.parse().map_err(|_| not_found())?;
     let Query(Which { step, name }) = which.map_err(|_| not_found())?;
     let artifact = state.engine.artifact_for_staff(&by, id, &step, &name).await?;
-    let mut response = artifact.body.into_response();
-    let headers = response.headers_mut();
-    for (name, value) in [
-        (header::CONTENT_TYPE, "application/octet-stream"),
-        (header::X_CONTENT_TYPE_OPTIONS, "nosniff"),
-        (header::CACHE_CONTROL, "no-store"),
-    ] {
-        headers.insert(name, HeaderValue::from_static(value));
-    }
-    // Names hold anything but control characters; in a header they keep letters, digits and a few signs.
-    let safe = |c: char| if c.is_ascii_alphanumeric() || "-_.".contains(c) { c } else { '_' };
-    let file: String = format!("{step}-{name}").chars().map(safe).take(120).collect();
-    let value = format!("attachment; filename=\"{file}\"");
-    if let Ok(value) = HeaderValue::try_from(value) {
-        headers.insert(header::CONTENT_DISPOSITION, value);
-    }
-    Ok(response)
+    Ok(attachment(&format!("{step}-{name}"), artifact.body))
+}
+
+/// `GET /reveals/{id}/artifact`: the same bytes with nothing masked, to whom they were revealed.
+///
+/// # Errors
+/// `permission_missing`; `not_found`, also for another person's reveal and once it is over.
+pub async fn download_revealed(
+    State(state): State<AppState>,
+    Extension(by): Extension<StaffCaller>,
+    Path(path): Path<String>,
+) -> Result<Response, Refused> {
+    let id: RevealId = path.parse().map_err(|_| Refused::code(Code::NotFound))?;
+    let (artifact, bytes) = state.engine.revealed_artifact(&by, id).await?;
+    Ok(attachment(&format!("{}-{}", artifact.step, artifact.name), bytes))
 }

@@ -102,6 +102,12 @@ const TASKS: &[Task] = &[
         backlog: Some(|engine| Box::pin(async move { engine.backlog(Queue::Inbox).await })),
     },
     Task {
+        name: "advance bulks",
+        every: Duration::from_secs(1),
+        batch: |engine| Box::pin(async move { engine.advance_bulks().await }),
+        backlog: None,
+    },
+    Task {
         name: "count outcomes",
         every: Duration::from_secs(1),
         batch: |engine| Box::pin(async move { engine.fold_outcomes().await }),

@@ -223,6 +223,7 @@ impl Config {
             worker_name: self.worker_name.clone(),
             limits: self.limits,
             destinations: self.destinations.clone(),
+            console_url: Some(self.public_url(self.addr)),
             event_retention_days: self.event_retention_days,
         })
     }

@@ -6,10 +6,13 @@
 pub mod artifacts;
 pub mod auth;
 pub mod background;
+pub mod bodies;
 pub mod cli;
 pub mod commands;
 pub mod config;
 pub mod context;
+pub mod download;
+pub mod evidence;
 pub mod exports;
 pub mod files;
 pub mod health;

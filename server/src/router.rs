@@ -20,7 +20,7 @@ use tower_http::catch_panic::CatchPanicLayer;
 use crate::{
     artifacts,
     auth::{password::Passwords, preferences, session, sign_in},
-    context, exports, files, health,
+    bodies, context, evidence, exports, files, health,
     live::{self, Live},
     report,
     security::{body, detach, headers, host, origin, origin::Site, request},
@@ -78,6 +78,11 @@ fn pages(state: &AppState) -> Router<AppState> {
         .layer(from_fn_with_state(state.clone(), session::read))
         .layer(from_fn(session::require));
     let options = state.leptos.clone();
+    let whole = bodies::PARTS.into_iter().fold(Router::new(), |router, part| {
+        let handler = move |state, by, path, which| bodies::download(part, state, by, path, which);
+        let (records, name) = part.split_once('/').unwrap_or((part, ""));
+        router.route(&format!("/{records}/{{id}}/{name}"), get(handler))
+    });
     let pages = Router::new()
         .leptos_routes_with_context(state, context::routes(), provide.clone(), move || {
             shell(options.clone())
@@ -91,6 +96,11 @@ fn pages(state: &AppState) -> Router<AppState> {
         .route("/views", post(views::save))
         .route("/views/{id}", post(views::change))
         .route("/export/{list}", get(exports::download))
+        .route("/reveals/{id}/artifact", get(artifacts::download_revealed))
+        .route("/operations/{id}/evidence", post(evidence::upload))
+        .route("/operations/{id}/evidence/{evidence_id}", get(evidence::download))
+        .merge(whole)
+        .route("/preferences/keys", post(preferences::set_keys))
         .fallback(leptos_axum::file_and_error_handler_with_context::<AppState, _>(provide, shell));
     innermost(pages).layer(guarded)
 }

@@ -85,6 +85,8 @@ pub enum Permission {
     Inbox,
     /// Open incidents, gather records into them and close them.
     Incident,
+    /// Act on many records at once.
+    Bulk,
     /// Write notes and take an operation.
     Note,
     /// Add evidence.
@@ -107,7 +109,7 @@ pub enum Permission {
 
 impl Permission {
     /// All rights.
-    pub const ALL: [Self; 21] = [
+    pub const ALL: [Self; 22] = [
         Self::Read,
         Self::Confirm,
         Self::Release,
@@ -120,6 +122,7 @@ impl Permission {
         Self::Skip,
         Self::Inbox,
         Self::Incident,
+        Self::Bulk,
         Self::Note,
         Self::Evidence,
         Self::Approve,
@@ -147,6 +150,7 @@ impl Permission {
             Self::Skip => "skip dead events",
             Self::Inbox => "run or drop inbox messages",
             Self::Incident => "open, gather and close incidents",
+            Self::Bulk => "act on many records at once",
             Self::Note => "write notes and take operations",
             Self::Evidence => "add evidence",
             Self::Approve => "approve requests",
@@ -183,6 +187,7 @@ pub const fn permits(role: Role, permission: Permission) -> bool {
         | P::Skip
         | P::Inbox
         | P::Incident
+        | P::Bulk
         | P::Note
         | P::Evidence => matches!(role, Role::Operator | Role::Approver),
         P::Approve | P::Reveal => matches!(role, Role::Approver),

@@ -41,11 +41,13 @@ pub enum TargetType {
     OperationKind,
     /// A person's role in the tenant.
     Staff,
+    /// One verb for many records.
+    Bulk,
 }
 
 impl TargetType {
     /// All of them.
-    pub const ALL: [Self; 10] = [
+    pub const ALL: [Self; 11] = [
         Self::Operation,
         Self::Workflow,
         Self::Compensation,
@@ -56,6 +58,7 @@ impl TargetType {
         Self::Approval,
         Self::OperationKind,
         Self::Staff,
+        Self::Bulk,
     ];
 
     /// The word in the database, the audit log and the JSON API.
@@ -72,6 +75,7 @@ impl TargetType {
             Self::Approval => "approval",
             Self::OperationKind => "operation_kind",
             Self::Staff => "staff",
+            Self::Bulk => "bulk",
         }
     }
 
@@ -89,6 +93,7 @@ impl TargetType {
             Self::Approval => "/approvals",
             Self::OperationKind => "/admin/kinds",
             Self::Staff => "/admin/staff",
+            Self::Bulk => "/bulks",
         }
     }
 
@@ -106,6 +111,7 @@ impl TargetType {
             Self::Approval => "request",
             Self::OperationKind => "kind",
             Self::Staff => "person",
+            Self::Bulk => "bulk",
         }
     }
 }
@@ -191,7 +197,7 @@ verbs! {
     Correct = "correct";
     /// Undo what happened (C1); undo what a blocked workflow did (W6).
     Compensate = "compensate";
-    /// Go on with a blocked workflow under the version that fits (W6).
+    /// Go on with a blocked workflow under the version that fits (W6); go on with a paused bulk.
     Resume = "resume";
     /// Leave a failed undo as it is (C10, W12).
     Accept = "accept";
@@ -201,7 +207,7 @@ verbs! {
     Requeue = "requeue";
     /// Let the events behind a dead one go on without it (X8).
     Skip = "skip";
-    /// Take in a message that was dead or too old (N5).
+    /// Take in a message that was dead or too old (N5); start a bulk.
     Run = "run";
     /// Leave such a message out for good (N5).
     Drop = "drop";
@@ -213,6 +219,10 @@ verbs! {
     Add = "add";
     /// Take gathered records out of an open incident again.
     Remove = "remove";
+    /// Stop a bulk between two rows.
+    Pause = "pause";
+    /// Give a bulk up: rows without a result get none.
+    Abandon = "abandon";
     /// Agree to a request as the second person (A6).
     Approve = "approve";
     /// Say no to a request (A7).
@@ -248,6 +258,7 @@ impl Verb {
             TargetType::Approval => &[Self::Approve, Self::Reject, Self::Withdraw],
             TargetType::OperationKind => &[Self::PutKind],
             TargetType::Staff => &[Self::Grant],
+            TargetType::Bulk => &[Self::Run, Self::Pause, Self::Resume, Self::Abandon],
         }
     }
 
@@ -266,6 +277,7 @@ impl Verb {
             Self::Skip => Permission::Skip,
             Self::Run | Self::Drop => Permission::Inbox,
             Self::Close | Self::Open | Self::Add | Self::Remove => Permission::Incident,
+            Self::Pause | Self::Abandon => Permission::Bulk,
             Self::Approve | Self::Reject => Permission::Approve,
             // Whoever could ask can take it back; that it is the requester is checked on the row.
             Self::Withdraw => Permission::Read,
@@ -279,6 +291,8 @@ impl Verb {
     pub const fn permission_on(self, target: TargetType) -> Permission {
         match (self, target) {
             (Self::Retry, TargetType::Compensation) => Permission::Compensate,
+            // The right to the verb of its rows is looked at with each of them.
+            (Self::Run | Self::Resume, TargetType::Bulk) => Permission::Bulk,
             _ => self.permission(),
         }
     }

@@ -77,4 +77,8 @@ ids! {
     ApprovalId;
     /// Another payload under a key that was taken.
     ConflictId;
+    /// One verb for many records.
+    BulkId;
+    /// Masked fields of one record, shown to one person for a short time.
+    RevealId;
 }

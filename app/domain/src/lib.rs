@@ -4,8 +4,10 @@
 pub mod access;
 pub mod action;
 pub mod approval;
+pub mod bulk;
 pub mod compensation;
 pub mod csv;
+pub mod evidence;
 pub mod export;
 pub mod idempotency;
 pub mod ids;

@@ -1,5 +1,6 @@
 //! Lists: filters, keyset cursors and pages, as the URL, the JSON API and the engine share them.
 
+mod bulks;
 mod lists;
 mod parts;
 mod records;
@@ -18,6 +19,7 @@ use crate::{
     workflow::WorkflowState,
 };
 
+pub use bulks::{BulkFilter, BulkRowFilter, PlaceCursor};
 pub use lists::{List, ListQuery};
 pub use parts::{BadPart, ListFilter, Parts, Why};
 pub use records::{
@@ -155,6 +157,8 @@ impl FromStr for StatusFilter {
 pub struct ApprovalFilter {
     /// One state.
     pub status: Option<ApprovalStatus>,
+    /// Only those that wait for the reader: who has the right, did not ask, and held it before.
+    pub waiting: bool,
     /// Only those that the reader asked for.
     pub mine: bool,
     /// Only those that others asked for.

@@ -82,6 +82,15 @@ impl RecordType {
         format!("{}/{id}", self.list())
     }
 
+    /// The path of one record's own page, by its own id.
+    #[must_use]
+    pub fn page(self, id: &str) -> String {
+        match self {
+            Self::Compensation => format!("/compensations/{id}"),
+            _ => self.href(id),
+        }
+    }
+
     /// What a decision about it names it.
     #[must_use]
     pub const fn target(self) -> TargetType {

@@ -80,6 +80,8 @@ pub async fn confirm(
     #[server(default)] reason: String,
     #[server(default)] evidence_kept: String,
     #[server(default)] evidence: String,
+    #[server(default)] evidence_files: String,
+    #[server(default)] file: String,
     #[server(default)] r#override: String,
 ) -> Result<(), ConsoleError> {
     let posted = Posted {
@@ -90,6 +92,8 @@ pub async fn confirm(
         currency,
         reason,
         evidence: written(&evidence_kept, &evidence),
+        evidence_files,
+        file,
         role: String::new(),
         records: String::new(),
         force: String::new(),
@@ -181,10 +185,20 @@ pub async fn correct(
     #[server(default)] reason: String,
     #[server(default)] evidence_kept: String,
     #[server(default)] evidence: String,
+    #[server(default)] evidence_files: String,
+    #[server(default)] file: String,
 ) -> Result<(), ConsoleError> {
     let evidence = written(&evidence_kept, &evidence);
-    let posted =
-        Posted { version, outcome, external_reference, reason, evidence, ..Posted::default() };
+    let posted = Posted {
+        version,
+        outcome,
+        external_reference,
+        reason,
+        evidence,
+        evidence_files,
+        file,
+        ..Posted::default()
+    };
     decide(operation(&id), Verb::Correct, posted).await
 }
 

@@ -15,7 +15,7 @@ use engine::{ActionRequest, Decided, Settling};
 use super::{
     context::{caller, carry_out, engine},
     redirect::{Target, go},
-    refused::{Kept, RefusedForm},
+    refused::{Kept, RefusedForm, read_ids},
 };
 use crate::error::{ConsoleError, Field, RefusalView};
 
@@ -31,12 +31,18 @@ pub(super) struct Posted {
     pub(super) records: String,
     pub(super) reason: String,
     pub(super) evidence: String,
+    pub(super) evidence_files: String,
+    pub(super) file: String,
     pub(super) force: String,
     pub(super) overrides: String,
 }
 
 impl Posted {
     fn request(&self, target: Subject, verb: Verb) -> Result<ActionRequest, RefusalView> {
+        // A file that was chosen and not attached would be lost without a word.
+        if !self.file.is_empty() {
+            return Err(RefusalView::field(Field::File));
+        }
         let version =
             self.version.trim().parse().map_err(|_| RefusalView::field(Field::Version))?;
         let amount_minor = match self.amount_minor.trim() {
@@ -61,6 +67,7 @@ impl Posted {
             role: self.role.trim().parse().ok(),
             records: names(&self.records).map_err(|()| RefusalView::field(Field::Records))?,
             evidence: some(&self.evidence),
+            evidence_files: read_ids(&self.evidence_files),
             force: yes(&self.force),
             overrides: yes(&self.overrides),
             ..ActionRequest::new(target, verb, version, self.reason.trim())
@@ -74,6 +81,7 @@ impl Posted {
             amount_minor: self.amount_minor.clone(),
             currency: self.currency.clone(),
             evidence: self.evidence.clone(),
+            evidence_files: read_ids(&self.evidence_files),
             ..Kept::default()
         }
     }

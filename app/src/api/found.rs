@@ -57,9 +57,20 @@ where
         Err(error) => error,
     };
     if error.refusal().code == Code::NotFound
-        && let Some((slug, name)) = read(caller, engine.elsewhere(caller, id)).await?
+        // Boxed: it is rare, and every page's reading would carry its room.
+        && let Some(tenant) = Box::pin(elsewhere(engine, caller, id)).await?
     {
-        return Ok(Found::Elsewhere(Elsewhere { slug, name }));
+        return Ok(Found::Elsewhere(tenant));
     }
     Err(refuse(explain(&error, caller)))
+}
+
+/// The other tenant of the person that has a record of this id.
+pub(super) async fn elsewhere(
+    engine: &Engine,
+    caller: &StaffCaller,
+    id: Uuid,
+) -> Result<Option<Elsewhere>, ConsoleError> {
+    let found = read(caller, engine.elsewhere(caller, id)).await?;
+    Ok(found.map(|(slug, name)| Elsewhere { slug, name }))
 }

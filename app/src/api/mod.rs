@@ -7,19 +7,25 @@
 
 pub mod actions;
 pub mod admin;
+pub mod bulks;
 pub(crate) mod context;
 mod decision;
 mod desk;
+pub mod evidence;
 pub mod found;
 pub mod incidents;
 pub mod notes;
 pub mod operations;
 pub mod overview;
+pub(crate) mod picked;
+pub mod policy;
 pub mod reading;
 pub mod receipts;
 pub mod records;
 mod redirect;
 pub mod refused;
+pub mod reveal;
+pub mod search;
 pub mod session;
 pub mod views;
 mod written;

@@ -14,6 +14,14 @@ use super::{
 };
 use crate::{error::ConsoleError, location::Asked};
 
+pub use engine::console::Piece;
+
+/// Kinds that a filter offers as a choice.
+pub const MAX_OFFERED: usize = 100;
+
+/// Items of the story that a form's page needs: what happened since it was opened.
+const MAX_ITEMS: usize = 100;
+
 /// An operation, and the key that the forms beside it carry.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct OperationPage {
@@ -34,13 +42,22 @@ pub async fn list_operations(asked: &Asked) -> Result<Page<OperationRow>, Consol
     read(&caller, engine.list_operations(&caller, &filter)).await
 }
 
-/// The kinds that the list can be narrowed to.
+/// The first names of the tenant's kinds: one more than a filter offers, so that it knows of others.
 ///
 /// # Errors
 /// The engine's refusal.
 pub async fn kind_names() -> Result<Vec<String>, ConsoleError> {
+    let more = i64::try_from(MAX_OFFERED + 1).unwrap_or(i64::MAX);
+    kinds_from("", "", more).await
+}
+
+/// The names of the tenant's kinds that begin so, from one on.
+///
+/// # Errors
+/// `filter_invalid` for what no list would search for; the engine's refusal.
+pub async fn kinds_from(prefix: &str, from: &str, limit: i64) -> Result<Vec<String>, ConsoleError> {
     let (engine, caller) = (engine()?, caller()?);
-    read(&caller, engine.kind_names(&caller)).await
+    read(&caller, engine.kind_names(&caller, prefix, from, limit)).await
 }
 
 /// One operation in full, or which other tenant of the person has it.
@@ -48,9 +65,20 @@ pub async fn kind_names() -> Result<Vec<String>, ConsoleError> {
 /// # Errors
 /// `not_found` for an unknown id and for one of a tenant that is not the person's alike.
 pub async fn operation(id: OperationId) -> Result<Found<OperationPage>, ConsoleError> {
+    operation_told(id, Piece::last(MAX_ITEMS)).await
+}
+
+/// The same with a piece of its story.
+///
+/// # Errors
+/// As [`operation`].
+pub async fn operation_told(
+    id: OperationId,
+    piece: Piece,
+) -> Result<Found<OperationPage>, ConsoleError> {
     let (engine, caller) = (engine()?, caller()?);
     find(&engine, &caller, id.uuid(), async {
-        let detail = engine.operation(&caller, id).await?;
+        let detail = engine.operation_told(&caller, id, piece).await?;
         let form_key = uuid::Uuid::new_v4().to_string();
         Ok(OperationPage { detail, form_key, may_note: caller.permits(Permission::Note) })
     })

@@ -62,7 +62,9 @@ where
     F: Future<Output = Result<T, EngineError>>,
 {
     let (engine, caller) = (engine()?, caller()?);
-    find(&engine, &caller, id, command(engine.clone(), caller.clone())).await
+    // A record's reading is large; whoever waits for it need not be.
+    let reading = Box::pin(command(engine.clone(), caller.clone()));
+    find(&engine, &caller, id, reading).await
 }
 
 /// One event.

@@ -5,12 +5,14 @@
 
 use domain::{
     action::{Subject, TargetType, Verb},
-    ids::{ApprovalId, OperationId},
-    record::RecordName,
+    bulk::BulkList,
+    ids::{ApprovalId, BulkId, OperationId, RevealId},
+    record::{RecordName, RecordType},
 };
 use http::{HeaderValue, StatusCode, header::LOCATION};
 use leptos::prelude::use_context;
 use leptos_axum::ResponseOptions;
+use uuid::Uuid;
 
 use super::refused::RefusedForm;
 
@@ -57,6 +59,40 @@ impl Target {
         Self(place)
     }
 
+    /// A set that was frozen.
+    pub(super) fn bulk(id: BulkId) -> Self {
+        Self(format!("/bulks/{id}"))
+    }
+
+    /// The list of bulks, explaining why nothing was frozen, and from where.
+    pub(super) fn not_frozen(from: BulkList, refused: &RefusedForm) -> Self {
+        Self(format!("/bulks?{}&list={}", refused.to_query(), from.as_str()))
+    }
+
+    /// What a reveal shows.
+    pub(super) fn revealed(id: RevealId) -> Self {
+        Self(format!("/reveals/{id}"))
+    }
+
+    /// The form of a reveal, explaining why it was refused; `form` is an address of ours.
+    pub(super) fn reveal(form: &str, refused: &RefusedForm) -> Self {
+        let joint = if form.contains('?') { '&' } else { '?' };
+        Self(format!("{form}{joint}{}", refused.to_query()))
+    }
+
+    /// The form of a kind's policy, as it was typed; of a new kind it has no page of its own yet.
+    pub(super) fn policy(kind: &Subject, is_new: bool, query: &str) -> Self {
+        if is_new {
+            return Self(format!("/admin/new-kind?{query}"));
+        }
+        Self(format!("{}/{}?{query}", page(kind), Verb::PutKind))
+    }
+
+    /// The page of a record.
+    pub(super) fn record(record: RecordType, id: Uuid) -> Self {
+        Self(record.page(&id.to_string()))
+    }
+
     /// The page of a record that does not exist.
     pub(super) fn missing(kind: TargetType) -> Self {
         Self(format!("{}/none", kind.pages()))
@@ -101,6 +137,7 @@ mod tests {
             Target::notes(id.into(), Some(&refused)),
             Target::gather(&[id.into()], &refused),
             Target::missing(TargetType::Outbox),
+            Target::record(RecordType::Event, Uuid::from_u128(9)),
         ] {
             let own = [
                 "/operations/",

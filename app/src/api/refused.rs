@@ -5,7 +5,7 @@
 //! own inputs and plain text beside them. The query is read from the raw string: the router decodes `%` twice.
 
 use chrono::{DateTime, Utc};
-use domain::{access::Permission, problem::Code};
+use domain::{access::Permission, ids::EvidenceId, problem::Code};
 use form_urlencoded::Serializer;
 
 use crate::{
@@ -50,6 +50,8 @@ pub struct Kept {
     pub text: String,
     /// The key of the note's form: sent again under it, the note is still written once (D41).
     pub form_key: String,
+    /// Files that were attached before, as evidence of the same decision.
+    pub evidence_files: Vec<EvidenceId>,
     /// Whether the evidence or the note was too long to come back whole.
     pub cut: bool,
 }
@@ -58,29 +60,16 @@ impl RefusedForm {
     /// The query of the page that explains the refusal, without `?`.
     #[must_use]
     pub fn to_query(&self) -> String {
-        let (refusal, kept) = (&self.refusal, &self.kept);
+        let refusal = &self.refusal;
         let mut query = Serializer::new(String::new());
-        let mut put = |name: &str, value: &str| {
-            if !value.is_empty() {
-                query.append_pair(name, value);
-            }
-        };
+        let mut put = |name: &str, value: &str| put(&mut query, name, value);
         put("refused", refusal.code.as_str());
         put("field", refusal.field.map_or("", Field::as_str));
         put("missing", &refusal.missing.map(permission_word).unwrap_or_default());
         put("shown", &refusal.shown.map(|shown| shown.to_string()).unwrap_or_default());
         put("receipt", &refusal.receipt.map(|id| id.to_string()).unwrap_or_default());
         put("at", &refusal.at.map(|at| at.timestamp_millis().to_string()).unwrap_or_default());
-        put("reason", bounded(&kept.reason, MAX_LINE_BYTES));
-        put("external_reference", bounded(&kept.external_reference, MAX_SHORT_BYTES));
-        put("amount_minor", bounded(&kept.amount_minor, MAX_SHORT_BYTES));
-        put("currency", bounded(&kept.currency, MAX_SHORT_BYTES));
-        put("evidence", bounded(&kept.evidence, MAX_AREA_BYTES));
-        put("summary", bounded(&kept.summary, MAX_SHORT_BYTES));
-        put("text", bounded(&kept.text, MAX_AREA_BYTES));
-        put("form_key", bounded(&kept.form_key, MAX_SHORT_BYTES));
-        let cut = kept.cut || kept.evidence.len().max(kept.text.len()) > MAX_AREA_BYTES;
-        put("cut", if cut { "true" } else { "" });
+        self.kept.write(&mut query);
         query.finish()
     }
 
@@ -88,7 +77,6 @@ impl RefusedForm {
     #[must_use]
     pub fn from_query(query: &str) -> Option<Self> {
         let code: Code = value(query, "refused")?.parse().ok()?;
-        let text = |name, max| bounded(&value(query, name).unwrap_or_default(), max).to_owned();
         let millis = value(query, "at").and_then(|at| at.parse().ok());
         Some(Self {
             refusal: RefusalView {
@@ -100,18 +88,63 @@ impl RefusedForm {
                 at: millis.and_then(DateTime::<Utc>::from_timestamp_millis),
                 shown: value(query, "shown").and_then(|shown| shown.parse().ok()),
             },
-            kept: Kept {
-                reason: text("reason", MAX_LINE_BYTES),
-                external_reference: text("external_reference", MAX_SHORT_BYTES),
-                amount_minor: text("amount_minor", MAX_SHORT_BYTES),
-                currency: text("currency", MAX_SHORT_BYTES),
-                evidence: text("evidence", MAX_AREA_BYTES),
-                summary: text("summary", MAX_SHORT_BYTES),
-                text: text("text", MAX_AREA_BYTES),
-                form_key: text("form_key", MAX_SHORT_BYTES),
-                cut: value(query, "cut").is_some(),
-            },
+            kept: Kept::from_query(query),
         })
+    }
+}
+
+impl Kept {
+    /// Writes what was typed into an address.
+    pub(super) fn write(&self, query: &mut Serializer<'_, String>) {
+        let mut put = |name: &str, value: &str| put(query, name, value);
+        put("reason", bounded(&self.reason, MAX_LINE_BYTES));
+        put("external_reference", bounded(&self.external_reference, MAX_SHORT_BYTES));
+        put("amount_minor", bounded(&self.amount_minor, MAX_SHORT_BYTES));
+        put("currency", bounded(&self.currency, MAX_SHORT_BYTES));
+        put("evidence", bounded(&self.evidence, MAX_AREA_BYTES));
+        put("summary", bounded(&self.summary, MAX_SHORT_BYTES));
+        put("text", bounded(&self.text, MAX_AREA_BYTES));
+        put("form_key", bounded(&self.form_key, MAX_SHORT_BYTES));
+        put("evidence_files", bounded(&ids(&self.evidence_files), MAX_SHORT_BYTES));
+        let cut = self.cut || self.evidence.len().max(self.text.len()) > MAX_AREA_BYTES;
+        put("cut", if cut { "true" } else { "" });
+    }
+
+    /// Reads what was typed from a page's raw query.
+    #[must_use]
+    pub fn from_query(query: &str) -> Self {
+        let text = |name, max| bounded(&value(query, name).unwrap_or_default(), max).to_owned();
+        Self {
+            reason: text("reason", MAX_LINE_BYTES),
+            external_reference: text("external_reference", MAX_SHORT_BYTES),
+            amount_minor: text("amount_minor", MAX_SHORT_BYTES),
+            currency: text("currency", MAX_SHORT_BYTES),
+            evidence: text("evidence", MAX_AREA_BYTES),
+            summary: text("summary", MAX_SHORT_BYTES),
+            text: text("text", MAX_AREA_BYTES),
+            form_key: text("form_key", MAX_SHORT_BYTES),
+            evidence_files: read_ids(&text("evidence_files", MAX_SHORT_BYTES)),
+            cut: value(query, "cut").is_some(),
+        }
+    }
+}
+
+/// Ids as one field of a form carries them.
+#[must_use]
+pub fn ids(ids: &[EvidenceId]) -> String {
+    let ids: Vec<_> = ids.iter().map(ToString::to_string).collect();
+    ids.join(" ")
+}
+
+/// The ids in such a field; what is none is left out.
+#[must_use]
+pub fn read_ids(text: &str) -> Vec<EvidenceId> {
+    text.split_whitespace().filter_map(|id| id.parse().ok()).collect()
+}
+
+fn put(query: &mut Serializer<'_, String>, name: &str, value: &str) {
+    if !value.is_empty() {
+        query.append_pair(name, value);
     }
 }
 
@@ -142,6 +175,7 @@ mod tests {
             kept: Kept {
                 reason: reason.into(),
                 evidence: format!("{reason}\n{reason}"),
+                evidence_files: vec![EvidenceId::new(uuid::Uuid::from_u128(5))],
                 ..Kept::default()
             },
         }

@@ -3,21 +3,35 @@
 use domain::view::AuditView;
 use leptos::prelude::*;
 
-use super::{part::Part, timestamp::Timestamp};
+use super::{part::Part, slice::Slice, timestamp::Timestamp};
+use crate::text;
 
-/// Staff actions on the record, newest first.
+/// What the reasons of one piece take at most, in bytes of the page.
+const MAX_PIECE: usize = 12_000;
+/// What an action takes besides its reason.
+const FRAME: usize = 300;
+
+/// Staff actions on the record, newest first, in pieces where much was said.
 #[component]
-pub fn Audit(
+pub fn Audit<'a>(
     /// The rows.
-    audit: Vec<AuditView>,
+    audit: &'a [AuditView],
+    /// The path of the record's page.
+    place: &'a str,
+    /// Its query.
+    query: &'a str,
 ) -> impl IntoView {
     if audit.is_empty() {
         return ().into_any();
     }
     let count = audit.len();
+    let weigh = |row: &AuditView| FRAME + row.reason.as_deref().map_or(0, text::weight);
+    let piece = Slice::weighed((place, query), "audit", MAX_PIECE, audit.iter().map(weigh));
+    let rows = piece.of(audit).iter().cloned().map(row).collect_view();
     view! {
         <Part id="audit" title="What people did" count>
-            <ul class="receipt-also">{audit.into_iter().map(row).collect_view()}</ul>
+            <ul class="receipt-also">{rows}</ul>
+            {piece.ways()}
         </Part>
     }
     .into_any()

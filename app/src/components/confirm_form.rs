@@ -3,17 +3,22 @@
 
 use domain::{
     action::{Outcome, Verb},
+    ids::OperationId,
     money::Money,
-    view::OperationDetail,
+    view::{EvidenceFile, OperationDetail},
 };
 use leptos::prelude::*;
 
 use super::{
+    evidence_files::{file_field, file_list},
     form_field::{AreaField, LineField, described, is_wrong},
     icon::{Icon, IconName},
 };
 use crate::{
-    api::{actions::posted_to, refused::Kept},
+    api::{
+        actions::posted_to,
+        refused::{Kept, ids},
+    },
     error::{Field, RefusalView},
     islands::{AmountDifference, Submit},
     text,
@@ -28,6 +33,8 @@ pub fn ConfirmForm<'a>(
     detail: &'a OperationDetail,
     /// What was typed before a refusal.
     kept: Kept,
+    /// The files that were attached for this decision.
+    files: &'a [EvidenceFile],
     /// Why it was refused, where it was.
     refusal: Option<&'a RefusalView>,
     /// Whether the reader may send it.
@@ -50,7 +57,7 @@ pub fn ConfirmForm<'a>(
             labels(),
         )
     };
-    let without = without_evidence(&kept);
+    let without = without_evidence(&kept, files);
     let reference = view! {
         <LineField
             field=Field::ExternalReference
@@ -82,13 +89,19 @@ pub fn ConfirmForm<'a>(
         />
     }
     .into_any();
+    let attached = attached(row.id, verb, files, refusal, enabled);
+    // Enter in a line sends the form by its first button, and that one must be the decision's.
+    let first = enabled.then(|| {
+        view! { <button class="visually-hidden" type="submit" tabindex="-1" aria-hidden="true">{label}</button> }
+    });
     let (id, version) = (row.id.to_string(), row.version.to_string());
     let back = format!("/operations/{id}");
     view! {
         <form class="form" method="post" action=posted_to(verb) aria-label=title>
             <input type="hidden" name="id" value=id/>
             <input type="hidden" name="version" value=version/>
-            {choices} {reference} {amount} {reason} {evidence}
+            {first}
+            {choices} {reference} {amount} {reason} {evidence} {attached}
             {consequence}
             {without}
             <div class="form-actions">
@@ -124,20 +137,60 @@ fn labels() -> Vec<(String, String)> {
 
 /// What the receipt will lack. It stands there while nothing is written, which the style sheet sees;
 /// where words came back after a refusal, once they are unticked.
-fn without_evidence(kept: &Kept) -> impl IntoView + use<> {
+fn without_evidence(kept: &Kept, files: &[EvidenceFile]) -> Option<AnyView> {
+    if !files.is_empty() {
+        return None;
+    }
     let (missing, unticked) = match kept.evidence.is_empty() {
         true => (Some("evidence"), None),
         false => (None, Some("evidence")),
     };
+    Some(
+        view! {
+            <div class="consequence" data-missing=missing data-unticked=unticked>
+                <Icon name=IconName::Warning/>
+                <p>
+                    "If the evidence stays empty, the receipt shows your reason and your name alone: no \
+                     page, ticket or statement by which somebody else can check the decision."
+                </p>
+            </div>
+        }
+        .into_any(),
+    )
+}
+
+/// The files that the decision rests on, and the button that adds one: it sends the form as it is to
+/// the one address that takes files, which leads back here.
+fn attached(
+    id: OperationId,
+    verb: Verb,
+    files: &[EvidenceFile],
+    refusal: Option<&RefusalView>,
+    enabled: bool,
+) -> AnyView {
+    let carried: Vec<_> = files.iter().map(|file| file.id).collect();
     view! {
-        <div class="consequence" data-missing=missing data-unticked=unticked>
-            <Icon name=IconName::Warning/>
+        <div class="field-group">
+            {file_list(id, files)}
+            <input type="hidden" name=Field::EvidenceFiles.as_str() value=ids(&carried)/>
+            {file_field(refusal, false)}
             <p>
-                "If the evidence stays empty, the receipt shows your reason and your name alone: no \
-                 page, ticket or statement by which somebody else can check the decision."
+                <button
+                    class="button"
+                    type="submit"
+                    name="back"
+                    value=verb.as_str()
+                    formaction=format!("/operations/{id}/evidence")
+                    formmethod="post"
+                    formenctype="multipart/form-data"
+                    disabled=!enabled
+                >
+                    "Attach the file"
+                </button>
             </p>
         </div>
     }
+    .into_any()
 }
 
 fn choices(detail: &OperationDetail, refusal: Option<&RefusalView>) -> AnyView {

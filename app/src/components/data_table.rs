@@ -18,6 +18,9 @@ pub fn DataTable(
     left_out: Option<String>,
     /// One row (`super::row::Row`) per record.
     rows: Vec<AnyView>,
+    /// Whether its rows can be picked, by a cell of their own.
+    #[prop(optional)]
+    picked: bool,
 ) -> impl IntoView {
     let heads = columns
         .iter()
@@ -25,11 +28,14 @@ pub fn DataTable(
             view! { <th role="columnheader" scope="col" class=*class>{*heading}</th> }
         })
         .collect_view();
+    let picks = picked.then(|| {
+        view! { <th role="columnheader" scope="col" class="pick-cell"><span class="visually-hidden">"Pick"</span></th> }
+    });
     view! {
         <table class="table table--bleed" role="table" data-left-out=left_out>
             <caption class="visually-hidden">{caption}</caption>
             <thead role="rowgroup">
-                <tr role="row">{heads}</tr>
+                <tr role="row">{picks} {heads}</tr>
             </thead>
             <tbody role="rowgroup">{rows}</tbody>
         </table>

@@ -6,7 +6,15 @@ use domain::{
 };
 use leptos::prelude::*;
 
-use crate::difference::{difference, signed};
+use crate::{
+    difference::{difference, signed},
+    text,
+};
+
+/// The most of one value, and of one path, that is shown, in bytes of the page: both payloads can be
+/// had whole.
+const MAX_VALUE: usize = 400;
+const MAX_PATH: usize = 200;
 
 /// The comparison of a refused payload with the one that was accepted.
 #[component]
@@ -15,6 +23,8 @@ pub fn Diff(
     conflict: ConflictView,
     /// The amount of the accepted one.
     first: Option<Money>,
+    /// How many changed fields are shown.
+    most: usize,
 ) -> impl IntoView {
     let money = money_line(first, conflict.amount);
     let same = match conflict.unchanged {
@@ -22,6 +32,11 @@ pub fn Diff(
         n => format!("{n} fields are the same."),
     };
     let cut = conflict.cut.then_some(" The comparison stops at the bound of what is stored.");
+    let further = match conflict.changes.len().saturating_sub(most) {
+        0 => None,
+        1 => Some(" 1 more field differs.".to_owned()),
+        n => Some(format!(" {n} more fields differ.")),
+    };
     let table = (!conflict.changes.is_empty()).then(|| {
         view! {
             <table class="diff-table">
@@ -32,7 +47,7 @@ pub fn Diff(
                         <th scope="col">"Sent again, refused"</th>
                     </tr>
                 </thead>
-                <tbody>{conflict.changes.into_iter().map(row).collect_view()}</tbody>
+                <tbody>{conflict.changes.into_iter().take(most).map(row).collect_view()}</tbody>
             </table>
         }
     });
@@ -40,7 +55,7 @@ pub fn Diff(
         <div class="diff">
             {money}
             {table}
-            <p class="diff-same">{same} {cut}</p>
+            <p class="diff-same">{same} {further} {cut}</p>
         </div>
     }
     .into_any()
@@ -50,7 +65,10 @@ fn row(change: FieldChange) -> impl IntoView {
     view! {
         <tr>
             <th scope="row" class="diff-path">
-                {if change.pointer.is_empty() { "(whole)".to_owned() } else { change.pointer }}
+                {match change.pointer.as_str() {
+                    "" => "(whole)".to_owned(),
+                    path => text::cut_end(path, MAX_PATH),
+                }}
             </th>
             <td class="diff-first" data-label="Accepted first">
                 {leaf(change.first)}
@@ -64,7 +82,10 @@ fn row(change: FieldChange) -> impl IntoView {
 
 fn leaf(value: Option<String>) -> AnyView {
     match value {
-        Some(value) => view! { <span class="diff-value">{value}</span> }.into_any(),
+        Some(value) => {
+            let value = text::cut_end(&value, MAX_VALUE);
+            view! { <span class="diff-value">{value}</span> }.into_any()
+        }
         None => view! { <span class="diff-absent">"not there"</span> }.into_any(),
     }
 }

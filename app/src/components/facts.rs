@@ -3,8 +3,12 @@
 use chrono::{DateTime, Utc};
 use leptos::prelude::*;
 
-use super::{key::Key, timestamp::Timestamp};
-use crate::text;
+use super::{
+    icon::{Icon, IconName},
+    key::Key,
+    timestamp::Timestamp,
+};
+use crate::{islands::CopyButton, text};
 
 /// One fact.
 #[must_use]
@@ -30,10 +34,17 @@ pub fn fact_text(name: &'static str, value: String) -> AnyView {
     .into_any()
 }
 
-/// A key, a reference or an id, whole.
+/// A key, a reference or an id, whole, with a button that copies it.
 #[must_use]
 pub fn fact_key(name: &'static str, value: String) -> AnyView {
-    fact(name, view! { <Key text=value whole=true/> })
+    let what = format!("the {}", name.to_lowercase());
+    fact(
+        name,
+        view! {
+            <Key text=value.clone() whole=true/>
+            <CopyButton text=value what link=false><Icon name=IconName::Copy/></CopyButton>
+        },
+    )
 }
 
 /// An instant, where there is one.

@@ -6,6 +6,7 @@ use leptos::prelude::*;
 
 use super::icon::{Icon, IconName};
 use crate::{
+    api::operations::MAX_OFFERED,
     location::{Asked, ZONE},
     zone::Zone,
 };
@@ -36,12 +37,18 @@ pub enum Input {
         /// An example.
         example: &'static str,
     },
+    /// The name of one of many, more than a choice could offer; the page that lists them stands beside
+    /// it.
+    Name {
+        /// One of them.
+        example: String,
+        /// The path of the page with all of them.
+        all: &'static str,
+    },
     /// A day.
     Day,
     /// On or off.
     Check,
-    /// Given elsewhere, such as the search in the top bar; here it is carried along.
-    Elsewhere,
 }
 
 impl FilterField {
@@ -61,6 +68,17 @@ impl FilterField {
         Self { name, label, input: Input::Text { example } }
     }
 
+    /// The kind of an operation: a choice while they are few.
+    #[must_use]
+    pub fn kind(kinds: Vec<String>) -> Self {
+        let (name, label) = ("operation", "Kind");
+        if kinds.len() > MAX_OFFERED {
+            let example = kinds.into_iter().next().unwrap_or_default();
+            return Self { name, label, input: Input::Name { example, all: "/admin/kinds" } };
+        }
+        Self::choice(name, label, "any kind", kinds.into_iter().map(|kind| (kind.clone(), kind)))
+    }
+
     /// A day.
     #[must_use]
     pub const fn day(name: &'static str, label: &'static str) -> Self {
@@ -71,12 +89,6 @@ impl FilterField {
     #[must_use]
     pub const fn check(name: &'static str, label: &'static str) -> Self {
         Self { name, label, input: Input::Check }
-    }
-
-    /// Given elsewhere.
-    #[must_use]
-    pub const fn elsewhere(name: &'static str, label: &'static str) -> Self {
-        Self { name, label, input: Input::Elsewhere }
     }
 
     /// What the chip of a value says.
@@ -103,12 +115,8 @@ pub fn FilterForm<'a>(
     fields: &'a [FilterField],
 ) -> impl IntoView {
     let dated = fields.iter().any(|field| matches!(field.input, Input::Day));
-    let changed: Vec<&str> = fields
-        .iter()
-        .filter(|field| !matches!(field.input, Input::Elsewhere))
-        .map(|field| field.name)
-        .chain(dated.then_some(ZONE))
-        .collect();
+    let changed: Vec<&str> =
+        fields.iter().map(|field| field.name).chain(dated.then_some(ZONE)).collect();
     let zone = asked.zone_of_form();
     let zone = (dated && zone != Zone::UTC)
         .then(|| view! { <input type="hidden" name=ZONE value=zone.name()/> });
@@ -152,7 +160,6 @@ fn input(field: &FilterField, asked: &Asked) -> AnyView {
     let id = format!("filter-{name}");
     let value = asked.value(name).unwrap_or_default().to_owned();
     let control = match &field.input {
-        Input::Elsewhere => return ().into_any(),
         Input::Check => {
             return view! {
                 <label class="filter-check">
@@ -163,18 +170,10 @@ fn input(field: &FilterField, asked: &Asked) -> AnyView {
             .into_any();
         }
         Input::Choice { any, options } => choice(name, &id, any, options, &value),
-        Input::Text { example } => view! {
-            <input
-                class="filter-input"
-                type="text"
-                id=id.clone()
-                name=name
-                value=value
-                maxlength="512"
-                placeholder=*example
-                autocomplete="off"
-                spellcheck="false"
-            />
+        Input::Text { example } => text(name, &id, (*example).to_owned(), value),
+        Input::Name { example, all } => view! {
+            {text(name, &id, example.clone(), value)}
+            <a class="filter-more" href=*all>"Look it up"</a>
         }
         .into_any(),
         Input::Day => {
@@ -194,6 +193,23 @@ fn input(field: &FilterField, asked: &Asked) -> AnyView {
             <label class="filter-label" for=id>{label}</label>
             {control}
         </div>
+    }
+    .into_any()
+}
+
+fn text(name: &'static str, id: &str, example: String, value: String) -> AnyView {
+    view! {
+        <input
+            class="filter-input"
+            type="text"
+            id=id.to_owned()
+            name=name
+            value=value
+            maxlength="512"
+            placeholder=example
+            autocomplete="off"
+            spellcheck="false"
+        />
     }
     .into_any()
 }

@@ -11,9 +11,9 @@ use super::{
 };
 use crate::{
     api::{reading::Reading, session},
-    islands::SearchKey,
-    location::{self, Asked},
-    text,
+    cookie::single_keys,
+    islands::{Keys, Palette, SearchKey},
+    location, text,
 };
 
 /// The frame around the route that is shown.
@@ -22,6 +22,7 @@ pub fn Layout() -> impl IntoView {
     let place = use_location();
     let (path, query) = (place.pathname.get_untracked(), place.search.get_untracked());
     let here = location::here(&path, &query);
+    let single = single_keys();
     // Begun before the page's own reading, and read by every page, so that the count of what needs a
     // person does not age.
     let me = Reading::new(session::me);
@@ -48,7 +49,7 @@ pub fn Layout() -> impl IntoView {
                     <nav aria-label="Breadcrumb">
                         <ol class="breadcrumb">{crumbs(&path)}</ol>
                     </nav>
-                    <Search path query/>
+                    <Search path query single/>
                     <div class="tenant">{tenant}</div>
                 </header>
                 <main class="main" id="main" tabindex="-1">
@@ -57,12 +58,14 @@ pub fn Layout() -> impl IntoView {
                 </main>
             </div>
         </div>
+        {single.then(|| view! { <Keys/> })}
+        <Palette/>
     }
     .into_any()
 }
 
 /// The pages of the console by the first part of their address, as breadcrumb and rail call them.
-const PLACES: [(&str, &str); 12] = [
+const PLACES: [(&str, &str); 16] = [
     ("operations", "Operations"),
     ("workflows", "Workflows"),
     ("compensations", "Undos"),
@@ -72,13 +75,17 @@ const PLACES: [(&str, &str); 12] = [
     ("leases", "Leases"),
     ("approvals", "Approvals"),
     ("incidents", "Incidents"),
+    ("bulks", "Bulks"),
     ("audit", "Audit"),
     ("admin", "Administration"),
     ("receipts", "Receipt"),
+    ("reveals", "Revealed fields"),
+    ("search", "Search"),
+    ("help", "Help"),
 ];
 
 /// First parts that are no pages themselves: what stands below them is.
-const NO_PAGES: [&str; 3] = ["compensations", "admin", "receipts"];
+const NO_PAGES: [&str; 4] = ["compensations", "admin", "receipts", "reveals"];
 
 /// The way to a page: each step but the last is a link, where it has a page of its own.
 fn crumbs(path: &str) -> Vec<AnyView> {
@@ -115,31 +122,27 @@ fn crumbs(path: &str) -> Vec<AnyView> {
 fn step_word(part: &str) -> String {
     match part {
         "kinds" => "Kinds".into(),
+        "new-kind" => "Add a kind".into(),
+        "put_kind" => "Change the policy".into(),
         "staff" => "Staff".into(),
         "report" => "Report".into(),
         "gather" => "Gather".into(),
+        "evidence" => "Evidence".into(),
+        "reveal" => "Reveal".into(),
         _ if part.parse::<Verb>().is_ok() => text::capitalised(&part.replace('_', " ")),
         _ => text::cut_middle(part, 9),
     }
 }
 
-/// The one search box. On the list it keeps the filters in force; elsewhere it searches all.
+/// The one search box, over all records. `/` is a hint only where single keys are commands.
 #[component]
-fn Search(path: String, query: String) -> impl IntoView {
-    let asked = match path.as_str() {
-        "/operations" => Asked::read("/operations", &query),
-        _ => Asked::read("/operations", ""),
-    };
-    let value = asked.value("q").unwrap_or_default().to_owned();
-    let kept = asked
-        .kept(&["q"])
-        .into_iter()
-        .map(|(name, value)| view! { <input type="hidden" name=name value=value/> })
-        .collect_view();
+fn Search(path: String, query: String, single: bool) -> impl IntoView {
+    let asked = if path == "/search" { location::value(&query, "q") } else { None };
+    let value = asked.unwrap_or_default();
     view! {
-        <form class="search" role="search" method="get" action="/operations">
+        <form class="search" role="search" method="get" action="/search">
             <label class="visually-hidden" for="search">
-                "Search operations by key, invoice, recipient, reference, id, or amount with currency"
+                "Search by key, invoice, recipient, reference, id, workflow key, or amount with currency"
             </label>
             <Icon name=IconName::Search/>
             <input
@@ -153,8 +156,7 @@ fn Search(path: String, query: String) -> impl IntoView {
                 placeholder="Key, invoice, reference, id, 129.00 EUR"
                 value=value
             />
-            {kept}
-            <SearchKey field="search"/>
+            {single.then(|| view! { <SearchKey field="search"/> })}
         </form>
     }
 }

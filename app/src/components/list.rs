@@ -18,6 +18,7 @@ use super::{
     list_views::{BuiltIn, view_tabs},
     notice::{FailedPart, Notice, Tone},
     pager::{Pager, Ways},
+    selection::{Selection, pickable},
 };
 use crate::{
     api::{
@@ -98,10 +99,19 @@ fn list_rows<R>(
         }
     });
     let (as_of, count) = (page.as_of, page.items.len());
+    let list = pickable(asked.path());
+    let selection = list.map(|list| view! { <Selection list asked/> });
     let rows = page.items.into_iter().map(|item| row(item, as_of)).collect();
     view! {
         {narrow}
-        <DataTable caption=spec.caption columns=spec.columns left_out=left_out(spec.columns, asked) rows/>
+        {selection}
+        <DataTable
+            caption=spec.caption
+            columns=spec.columns
+            left_out=left_out(spec.columns, asked)
+            rows
+            picked=list.is_some()
+        />
         <Pager rows=count as_of previous next ways=spec.ways/>
     }
     .into_any()

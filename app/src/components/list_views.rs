@@ -90,8 +90,10 @@ pub fn views_form(list: List, asked: &Asked, saved: &Result<ListViews, ConsoleEr
         let forms =
             own.into_iter().map(|view| own_form(&view.view, may_share, &here)).collect_view();
         view! {
-            <h2 class="tool-title">"Your views of this list"</h2>
-            <ul class="tool-views">{forms}</ul>
+            <div>
+                <h2 class="tool-title">"Your views of this list"</h2>
+                <ul class="tool-views">{forms}</ul>
+            </div>
         }
     });
     view! {

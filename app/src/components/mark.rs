@@ -4,8 +4,14 @@
 //! Guards against a colour that lies: violet is for what nobody knows, green for what happened.
 
 use domain::{
-    approval::ApprovalStatus, compensation::CompensationState, inbox::InboxState,
-    listing::IncidentState, operation::Status, outbox::EventStatus, workflow::StepState,
+    approval::ApprovalStatus,
+    bulk::{BulkState, Standing},
+    compensation::CompensationState,
+    inbox::InboxState,
+    listing::IncidentState,
+    operation::Status,
+    outbox::EventStatus,
+    workflow::StepState,
     workflow::WorkflowState,
 };
 use leptos::prelude::*;
@@ -159,6 +165,36 @@ impl From<IncidentState> for Mark {
                 Self::new("open", IconName::Warning, Status::FailedRetryable).for_person()
             }
             IncidentState::Closed => Self::new("closed", IconName::Check, Status::Reserved),
+        }
+    }
+}
+
+impl From<BulkState> for Mark {
+    fn from(state: BulkState) -> Self {
+        let word = state.label();
+        match state {
+            BulkState::Freezing | BulkState::Checking => {
+                Self::new(word, IconName::Clock, Status::Reserved)
+            }
+            BulkState::Ready | BulkState::Paused => {
+                Self::new(word, IconName::Person, Status::FailedRetryable).for_person()
+            }
+            BulkState::Running => Self::new(word, IconName::Executing, Status::Executing),
+            BulkState::Over => Self::new(word, IconName::Check, Status::Reserved),
+            BulkState::Abandoned => Self::new(word, IconName::Tombstone, Status::Reserved),
+        }
+    }
+}
+
+impl From<Standing> for Mark {
+    fn from(standing: Standing) -> Self {
+        let word = standing.label();
+        match standing {
+            Standing::Frozen => Self::new(word, IconName::Clock, Status::Reserved),
+            Standing::Eligible => Self::new(word, IconName::Check, Status::Reserved),
+            Standing::Ineligible => Self::new(word, IconName::Tombstone, Status::Reserved),
+            Standing::Done => Self::new(word, IconName::Check, Status::Succeeded),
+            Standing::Refused => Self::new(word, IconName::Cross, Status::FailedTerminal),
         }
     }
 }

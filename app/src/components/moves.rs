@@ -9,8 +9,15 @@ use leptos::prelude::*;
 use super::{
     icon::{Icon, IconName},
     mark::Mark,
+    slice::Slice,
 };
 use crate::text;
+
+/// Moves that one page shows.
+pub const MOVES: usize = 50;
+/// The most of one text of a move that is shown, in bytes of the page: what is longer stands in full
+/// where it was said, on a receipt or in the JSON API.
+const MAX_TEXT: usize = 400;
 
 /// One move in words.
 #[derive(Debug, Clone)]
@@ -52,11 +59,13 @@ pub fn told<S: FromStr + Into<Mark>>(
     steps.iter().enumerate().map(tell).collect()
 }
 
-/// Moves, oldest first, with the date where it changes.
+/// Moves, oldest first, with the date where it changes, and the way to the others.
 #[component]
-pub fn Moves(
-    /// The moves.
+pub fn Moves<'a>(
+    /// The moves of the piece.
     told: Vec<Told>,
+    /// Which piece.
+    piece: &'a Slice,
 ) -> impl IntoView {
     let mut day = None;
     let entries: Vec<_> = told
@@ -67,10 +76,11 @@ pub fn Moves(
                 let day = text::day_with_zone(told.step.at);
                 view! { <li class="timeline-day"><span>{day}</span></li> }
             });
-            view! { {heading} {entry(told)} }
+            view! { {heading} {entry(told, piece)} }
         })
         .collect();
-    view! { <ol class="timeline">{entries}</ol> }.into_any()
+    let ways = piece.ways();
+    view! { <ol class="timeline">{entries}</ol> {ways} }.into_any()
 }
 
 /// A detail that says something.
@@ -79,7 +89,7 @@ fn detail<'a>(step: &'a MoveView, name: &str) -> Option<&'a str> {
     found.map(|(_, value)| value.as_str())
 }
 
-fn entry(told: Told) -> AnyView {
+fn entry(told: Told, piece: &Slice) -> AnyView {
     let Told { anchor, sentence, icon, status, step, of, receipt } = told;
     let class =
         if step.by_person { "timeline-item timeline-item--person" } else { "timeline-item" };
@@ -87,13 +97,14 @@ fn entry(told: Told) -> AnyView {
         view! { <span class="initials" aria-hidden="true">{text::initials(&step.actor)}</span> }
     });
     let quoted = |text: &str| {
-        let words = format!("\u{201c}{text}\u{201d}");
+        let words = format!("\u{201c}{}\u{201d}", text::cut_end(text, MAX_TEXT));
         view! { <p class="timeline-who">{words}</p> }
     };
     let reason = detail(&step, "reason").or_else(|| detail(&step, "Reason")).map(quoted);
     let note = detail(&step, "Note").map(quoted);
-    let error = detail(&step, "error")
-        .map(|error| view! { <p class="timeline-who">{error.to_owned()}</p> });
+    let error = detail(&step, "error").map(|error| {
+        view! { <p class="timeline-who">{text::cut_end(error, MAX_TEXT)}</p> }
+    });
     let of = of.map(|(words, href)| match href {
         Some(href) => view! { <span><a href=href>{words}</a></span> }.into_any(),
         None => view! { <span>{words}</span> }.into_any(),
@@ -107,12 +118,14 @@ fn entry(told: Told) -> AnyView {
         .chain((!step.to.is_empty()).then(|| ("to".to_owned(), step.to.clone())))
         .chain((step.version > 0).then(|| ("version".to_owned(), step.version.to_string())))
         .chain(step.detail.iter().cloned())
-        .map(|(name, value)| view! { <div><dt>{name}</dt><dd>{value}</dd></div> })
+        .map(|(name, value)| {
+            view! { <div><dt>{name}</dt><dd>{text::cut_end(&value, MAX_TEXT)}</dd></div> }
+        })
         .collect_view();
     view! {
         <li class=class id=anchor.clone() data-status=status>
-            <a class="timeline-at" href=format!("#{anchor}")>
-                <time datetime=text::machine(step.at) title=text::instant_ms(step.at)>
+            <a class="timeline-at" href=piece.link(&anchor)>
+                <time datetime=text::machine(step.at) title=text::instant_in_full(step.at)>
                     {text::time_of_day_ms(step.at)}
                 </time>
             </a>

@@ -73,6 +73,10 @@ pub fn Nav(
             </ul>
             <div class="rail-foot">
                 <ZoneSwitch here=here.clone()/>
+                <A href="/help" attr:class="rail-link" attr:title="Help">
+                    <Icon name=IconName::Info/>
+                    <span class="rail-word">"Keys and help"</span>
+                </A>
                 <ThemeSwitch here/>
                 {Suspend::new(async move { person(me.await) })}
             </div>

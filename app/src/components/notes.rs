@@ -8,6 +8,7 @@ use super::{
     form_field::{AreaField, kept_text},
     notice::{Notice, Tone},
     part::Part,
+    slice::Slice,
     timestamp::Timestamp,
 };
 use crate::{
@@ -17,11 +18,16 @@ use crate::{
         refused::{Kept, RefusedForm},
     },
     error::{Field, RefusalView},
+    text,
 };
+
+/// What the notes of one piece take at most, in bytes of the page, and what one takes besides its text.
+const MAX_PIECE: usize = 24_000;
+const FRAME: usize = 300;
 
 /// Notes, oldest first, and the forms beside them.
 #[component]
-pub fn Notes(
+pub fn Notes<'a>(
     /// What people wrote, and on which record.
     notes: NotesOf,
     /// Who looks at it, where that is said of such a record.
@@ -29,11 +35,16 @@ pub fn Notes(
     taken_by: Option<Option<String>>,
     /// Why the last form was refused, where it was, and what had been written.
     refused: Option<RefusedForm>,
+    /// The path and query of the page.
+    place: (&'a str, &'a str),
 ) -> impl IntoView {
     let NotesOf { about, notes, form_key, may_note } = notes;
     let count = notes.len();
+    let weigh = |note: &NoteView| FRAME + text::weight(&note.text);
+    let piece = Slice::weighed(place, "notes", MAX_PIECE, notes.iter().map(weigh));
     let list = (!notes.is_empty()).then(|| {
-        view! { <ul class="receipt-also">{notes.into_iter().map(one).collect_view()}</ul> }
+        let notes = piece.of(&notes).iter().cloned().map(one).collect_view();
+        view! { <ul class="receipt-also">{notes}</ul> {piece.ways()} }
     });
     let (refusal, kept) = refused.map(|refused| (refused.refusal, refused.kept)).unzip();
     let kept = kept.unwrap_or_default();

@@ -19,7 +19,7 @@ pub fn Part(
     view! {
         <section class="section" aria-labelledby=id>
             <h2 class="section-title" id=id>
-                {title}
+                <a class="section-link" href=format!("#{id}")>{title}</a>
                 {count}
             </h2>
             {children()}

@@ -3,11 +3,12 @@
 use domain::{
     action::{Outcome, TargetType, Verb},
     operation::Status,
-    view::{AlsoDecided, Receipt, ReceiptState},
+    view::{AlsoDecided, EvidenceFile, Receipt, ReceiptState},
 };
 use leptos::prelude::*;
 
 use super::{
+    evidence_files::file_list,
     facts::{fact, fact_key, fact_text, text_or_link},
     state_badge::StateBadge,
     timestamp::Timestamp,
@@ -33,6 +34,10 @@ pub fn decided(receipt: &Receipt) -> String {
                 _ => "Cancelled before the call began".to_owned(),
             }
         }
+        (Verb::Run, _) if receipt.target_type == TargetType::Bulk => "Bulk started".to_owned(),
+        (Verb::Pause, _) => "Bulk paused".to_owned(),
+        (Verb::Resume, _) if receipt.target_type == TargetType::Bulk => "Bulk resumed".to_owned(),
+        (Verb::Abandon, _) => "Bulk given up".to_owned(),
         (Verb::Correct, Some(outcome)) => format!("Corrected: {}", Outcome::label(outcome)),
         (verb, _) => format!("Decided: {}", verb.as_str().replace('_', " ")),
     }
@@ -112,6 +117,7 @@ fn facts(receipt: &Receipt) -> AnyView {
         receipt.external_reference.clone().map(|reference| fact_key("Reference", reference)),
         Some(fact_text("Reason", receipt.reason.clone())),
         receipt.evidence.clone().map(|evidence| fact("Evidence", text_or_link(evidence))),
+        files(&receipt.target, &receipt.evidence_files),
         Some(fact_key("Action", receipt.verb.operation())),
         Some(fact_key("Action key", receipt.action_key.clone())),
         Some(fact_key("Receipt", receipt.id.to_string())),
@@ -120,6 +126,13 @@ fn facts(receipt: &Receipt) -> AnyView {
     .flatten()
     .collect();
     view! { <dl class="facts">{facts}</dl> }.into_any()
+}
+
+/// The files that a decision about an operation rests on.
+#[must_use]
+pub fn files(target: &str, files: &[EvidenceFile]) -> Option<AnyView> {
+    let operation = target.parse().ok()?;
+    file_list(operation, files).map(|files| fact("Evidence as a file", files))
 }
 
 fn followed(followed: Vec<String>) -> Option<AnyView> {

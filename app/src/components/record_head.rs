@@ -62,6 +62,7 @@ pub fn RecordHead<'a>(
         .filter(|record| record.can_be_gathered())
         .zip(subject.id.parse().ok())
         .map(|(record, id)| gather_link(RecordName::new(record, id)));
+    let place = format!("{}/{}", subject.kind.pages(), subject.id);
     view! {
         <header class="detail-head">
             <div class="detail-name">
@@ -72,7 +73,8 @@ pub fn RecordHead<'a>(
                 <h1 class="detail-key"><Key text=key.clone() whole=true/></h1>
                 <p class="detail-sub">
                     {sub} " "
-                    <CopyButton text=key what="the key"><Icon name=IconName::Copy/></CopyButton>
+                    <CopyButton text=key what="the key" link=false><Icon name=IconName::Copy/></CopyButton>
+                    <CopyButton text=place what="link" link=true><Icon name=IconName::Copy/></CopyButton>
                 </p>
             </div>
             <div class="detail-actions">{main} {menu} {gather}</div>

@@ -14,7 +14,7 @@ pub fn Timestamp(
     at: DateTime<Utc>,
 ) -> impl IntoView {
     view! {
-        <time class="instant" datetime=text::machine(at) title=text::instant_ms(at)>
+        <time class="instant" datetime=text::machine(at) title=text::instant_in_full(at)>
             {text::instant(at)}
         </time>
     }
@@ -28,7 +28,7 @@ pub fn Ago(
     /// When the data was read, by the database's clock.
     as_of: DateTime<Utc>,
 ) -> impl IntoView {
-    let exact = text::instant_ms(at);
+    let exact = text::instant_in_full(at);
     view! {
         <time class="ago" datetime=text::machine(at) title=exact>
             {text::ago(at, as_of)}

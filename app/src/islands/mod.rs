@@ -6,20 +6,25 @@
 //! and gets few plain values, for they stand in the page as JSON. What it renders first is the same
 //! on both sides, so it reads no clock, no document and no address before it is [`alive`].
 //!
-//! Here live, and will live: the browser's zone, the search's key (later the palette and the other shortcuts), copying,
-//! the button and the difference of a decision's form, live updates, the selection in tables.
+//! Here live: the browser's zone, the keys and the palette, copying, the button and the difference of a
+//! decision's form, what has changed since.
 
 mod amount_difference;
 mod browser_zone;
 mod copy_button;
+mod keyboard;
+mod keys;
 mod live;
+mod palette;
 mod search_key;
 mod submit;
 
 pub use amount_difference::AmountDifference;
 pub use browser_zone::BrowserZone;
 pub use copy_button::CopyButton;
+pub use keys::Keys;
 pub use live::Live;
+pub use palette::Palette;
 pub use search_key::SearchKey;
 pub use submit::Submit;
 

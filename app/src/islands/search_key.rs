@@ -3,7 +3,7 @@
 use leptos::wasm_bindgen::JsCast as _;
 use leptos::{ev, prelude::*};
 
-use super::alive;
+use super::{alive, keyboard::is_command};
 
 /// The hint, and the key.
 #[island]
@@ -16,8 +16,7 @@ pub fn SearchKey(
     Effect::new(move || {
         let field = field.clone();
         let handle = window_event_listener(ev::keydown, move |event| {
-            let plain = !(event.ctrl_key() || event.meta_key() || event.alt_key());
-            if event.key() != "/" || !plain || is_writing() {
+            if event.key() != "/" || !is_command(&event) {
                 return;
             }
             let input = document().get_element_by_id(&field);
@@ -38,11 +37,4 @@ pub fn SearchKey(
             "/"
         </kbd>
     }
-}
-
-/// Whether somebody writes into a field, so that a key is a letter and no command.
-fn is_writing() -> bool {
-    document()
-        .active_element()
-        .is_some_and(|on| matches!(on.tag_name().as_str(), "INPUT" | "TEXTAREA" | "SELECT"))
 }

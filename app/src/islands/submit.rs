@@ -38,7 +38,9 @@ pub fn Submit(
             }
         });
         let submit = window_event_listener(ev::submit, move |event| {
-            if is_about(&event, &form) {
+            // A button that leads elsewhere is another one.
+            let own = event.submitter().is_none_or(|by| !by.has_attribute("formaction"));
+            if own && is_about(&event, &form) {
                 set_sent.set(true);
             }
         });

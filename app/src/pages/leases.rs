@@ -64,12 +64,7 @@ fn fields(kinds: Vec<String>) -> Vec<FilterField> {
             "any",
             states.map(|(value, word)| (value.to_owned(), word.to_owned())),
         ),
-        FilterField::choice(
-            "operation",
-            "Kind",
-            "any kind",
-            kinds.into_iter().map(|kind| (kind.clone(), kind)),
-        ),
+        FilterField::kind(kinds),
         FilterField::text("holder", "Holder", "w-3"),
         FilterField::text("q", "Search", "key, invoice, reference, id"),
     ]
@@ -90,7 +85,7 @@ fn row(row: LeaseRow, as_of: DateTime<Utc>) -> AnyView {
     };
     let beat = row.lease.beat_at.map(|at| view! { <Ago at as_of/> });
     view! {
-        <Row record=RecordType::Operation id=row.id.to_string() status=row.status.as_str()>
+        <Row record=RecordType::Operation id=row.id.to_string() status=row.status.as_str() named=row.key.clone()>
             <td role="cell" class="col-status">
                 {stale.then(|| view! { <PersonDot/> })}
                 <StateBadge status=row.status/>

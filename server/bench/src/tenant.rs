@@ -57,6 +57,7 @@ impl Tenant {
             topics: Vec::new(),
             secret: None,
             allow_private: true,
+            tenant: None,
         }];
         Ok(Engine::connect(settings).await?)
     }
@@ -99,6 +100,7 @@ pub fn settings(url: &str, worker: &str, connections: u32) -> Settings {
         worker_name: worker.into(),
         limits: Limits::default(),
         destinations: Vec::new(),
+        console_url: None,
         event_retention_days: 30,
     }
 }

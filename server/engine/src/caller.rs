@@ -1,5 +1,8 @@
-//! Who calls a command. Only `identity` makes one, from a session or a token it has checked, so
-//! holding a caller is proof of having been let in.
+//! Who calls a command. Only `identity` makes one, from a session or a token it has checked, or of a
+//! person whose work goes on without them, as they stand now; so holding a caller is proof of having
+//! been let in.
+
+use std::sync::Arc;
 
 use chrono::{DateTime, Utc};
 use domain::{
@@ -32,7 +35,8 @@ pub struct StaffCaller {
     pub(crate) role: Role,
     pub(crate) request_id: String,
     pub(crate) asked_at: DateTime<Utc>,
-    pub(crate) preferences: Option<Preferences>,
+    /// Shared, for a caller is kept in every command's future.
+    pub(crate) preferences: Option<Arc<Preferences>>,
 }
 
 impl StaffCaller {
@@ -81,8 +85,8 @@ impl StaffCaller {
     /// How the person wants the console to look, where it is kept with the account; of a browser's
     /// session alone.
     #[must_use]
-    pub const fn preferences(&self) -> Option<&Preferences> {
-        self.preferences.as_ref()
+    pub fn preferences(&self) -> Option<&Preferences> {
+        self.preferences.as_deref()
     }
 
     /// Whether the role has a right.

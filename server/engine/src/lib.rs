@@ -17,9 +17,11 @@ mod feed;
 mod hints;
 mod pooler;
 mod report;
+mod smtp;
 
 pub mod actions;
 pub mod background;
+pub mod bulk;
 pub mod compensation;
 pub mod console;
 pub mod identity;
@@ -34,8 +36,9 @@ pub mod workflows;
 
 use std::sync::Arc;
 
-pub use actions::{Acted, ActionRequest, Decided, Settling};
+pub use actions::{Acted, ActionRequest, Attach, Attached, Decided, Settling};
 pub use actor::Actor;
+pub use bulk::FreezeRequest;
 pub use caller::{Caller, ServiceCaller, StaffCaller, Standing};
 pub use error::EngineError;
 pub use feed::{Following, News};

@@ -2,7 +2,7 @@
 
 use std::{fmt, time::Duration};
 
-use domain::{idempotency::MAX_KEY_CHARS, outbox::MAX_ATTEMPTS};
+use domain::{evidence::MAX_FILE_BYTES, idempotency::MAX_KEY_CHARS, outbox::MAX_ATTEMPTS};
 
 use crate::definition::{Definition, MAX_ARTIFACT_BYTES};
 
@@ -31,6 +31,8 @@ pub struct Settings {
     pub limits: Limits,
     /// Where events are told; the first whose topics fit takes an event. The same in each process.
     pub destinations: Vec<Destination>,
+    /// The console's public address, for the link that an event carries.
+    pub console_url: Option<String>,
     /// How long events that were told are kept: the consumers' replay horizon (X9).
     pub event_retention_days: u32,
 }
@@ -56,12 +58,16 @@ pub struct Limits {
     pub finish_body_bytes: usize,
     /// The most of one artifact, in bytes.
     pub artifact_bytes: usize,
+    /// The largest file that a person gives as evidence, in bytes.
+    pub evidence_bytes: usize,
     /// Bodies of `checkpoint`, which carries a step's artifacts, in bytes.
     pub checkpoint_body_bytes: usize,
     /// Refusals after which an event is dead (X6).
     pub event_attempts: i32,
     /// The most rows of one page.
     pub page_rows: i64,
+    /// The most records of one bulk.
+    pub bulk_rows: i64,
     /// The widest span of a list, and its default reach, in days.
     pub list_days: i64,
     /// The longest filter or cursor, in characters.
@@ -89,9 +95,11 @@ impl Default for Limits {
             api_body_bytes: 1024 * 1024,
             finish_body_bytes: 8 * 1024 * 1024,
             artifact_bytes: MAX_ARTIFACT_BYTES,
+            evidence_bytes: MAX_FILE_BYTES,
             checkpoint_body_bytes: 11 * 1024 * 1024,
             event_attempts: MAX_ATTEMPTS,
             page_rows: 200,
+            bulk_rows: 50_000,
             list_days: 90,
             filter_chars: 2_000,
             streams: 500,
@@ -108,8 +116,8 @@ impl Default for Limits {
 pub struct Destination {
     /// Its name in lists and breakers.
     pub name: String,
-    /// `nats://host:4222/subject.prefix`, or an `https` address that takes a POST; may carry a
-    /// password.
+    /// `nats://host:4222/subject.prefix`, an `https` address that takes a POST, or
+    /// `smtp://host:port?from=onceover@example.com&to=ops@example.com`; may carry a password.
     pub url: String,
     /// What the topics that it takes begin with; empty: all.
     pub topics: Vec<String>,
@@ -117,6 +125,8 @@ pub struct Destination {
     pub secret: Option<String>,
     /// Whether a webhook may lie in a private network, and be plain http.
     pub allow_private: bool,
+    /// The short name of the one tenant whose events it takes; `None`: all of them.
+    pub tenant: Option<String>,
 }
 
 impl fmt::Debug for Destination {
@@ -125,6 +135,7 @@ impl fmt::Debug for Destination {
             .field("name", &self.name)
             .field("topics", &self.topics)
             .field("allow_private", &self.allow_private)
+            .field("tenant", &self.tenant)
             .finish_non_exhaustive()
     }
 }

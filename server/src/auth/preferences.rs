@@ -133,6 +133,31 @@ pub async fn set(
     response
 }
 
+const KEYS: &str = "keys must be on or off.";
+
+/// The form of the switch for keys that are commands by themselves (WCAG 2.1.4): this browser's alone,
+/// for it is about its keyboard.
+#[derive(Deserialize)]
+pub struct SetKeys {
+    keys: String,
+    #[serde(default)]
+    return_to: String,
+}
+
+/// `POST /preferences/keys`.
+pub async fn set_keys(form: Result<Form<SetKeys>, FormRejection>) -> Response {
+    let form = match form {
+        Ok(Form(form)) => form,
+        Err(rejection) => return unread(&rejection, KEYS).field("keys").into_response(),
+    };
+    if !matches!(form.keys.as_str(), "on" | "off") {
+        return Refused::code(Code::Unprocessable).field("keys").detail(KEYS).into_response();
+    }
+    let mut response = location::see_other(&form.return_to);
+    response.headers_mut().append(header::SET_COOKIE, cookie("keys", &form.keys));
+    response
+}
+
 /// The `Set-Cookie` of one preference: for a year, and for the server alone.
 fn cookie(name: &str, value: &str) -> HeaderValue {
     let text = format!("{name}={value}; Max-Age=31536000; Secure; HttpOnly; SameSite=Lax; Path=/");

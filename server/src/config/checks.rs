@@ -106,6 +106,7 @@ pub(super) fn destinations(source: &mut Source) -> Result<Vec<Destination>, Conf
     const TOPICS: &str = "ONCEOVER_DESTINATION_TOPICS";
     const SECRETS: &str = "ONCEOVER_DESTINATION_SECRETS";
     const PRIVATE: &str = "ONCEOVER_PRIVATE_DESTINATIONS";
+    const TENANTS: &str = "ONCEOVER_DESTINATION_TENANTS";
     let mut all: Vec<Destination> = Vec::new();
     for item in source.list(LIST)? {
         let (name, url) = item
@@ -115,7 +116,14 @@ pub(super) fn destinations(source: &mut Source) -> Result<Vec<Destination>, Conf
         if all.iter().any(|known| known.name == name) {
             return Err(ConfigError::new(LIST, format!("names {name} twice")));
         }
-        all.push(Destination { name, url, topics: Vec::new(), secret: None, allow_private: false });
+        all.push(Destination {
+            name,
+            url,
+            topics: Vec::new(),
+            secret: None,
+            allow_private: false,
+            tenant: None,
+        });
     }
     let mut named = |key: &str, name: &str, fill: &mut dyn FnMut(&mut Destination)| {
         all.iter_mut()
@@ -132,6 +140,9 @@ pub(super) fn destinations(source: &mut Source) -> Result<Vec<Destination>, Conf
     for (name, secret) in source.pairs(SECRETS)? {
         strong(SECRETS, &secret)?;
         named(SECRETS, &name, &mut |known| known.secret = Some(secret.clone()))?;
+    }
+    for (name, tenant) in source.pairs(TENANTS)? {
+        named(TENANTS, &name, &mut |known| known.tenant = Some(tenant.clone()))?;
     }
     for name in source.list(PRIVATE)? {
         named(PRIVATE, &name, &mut |known| known.allow_private = true)?;

@@ -63,6 +63,12 @@ pub(super) fn read(source: &mut Source) -> Result<Limits, ConfigError> {
             KIB,
             MAX_ARTIFACT_BYTES,
         )?,
+        evidence_bytes: source.between(
+            "ONCEOVER_MAX_EVIDENCE_BYTES",
+            default.evidence_bytes,
+            KIB,
+            16 * MIB,
+        )?,
         checkpoint_body_bytes: source.between(
             "ONCEOVER_MAX_CHECKPOINT_BODY_BYTES",
             default.checkpoint_body_bytes,
@@ -76,6 +82,7 @@ pub(super) fn read(source: &mut Source) -> Result<Limits, ConfigError> {
             100,
         )?,
         page_rows: source.between("ONCEOVER_MAX_PAGE_ROWS", default.page_rows, 10, MAX_PAGE)?,
+        bulk_rows: source.between("ONCEOVER_MAX_BULK_ROWS", default.bulk_rows, 100, 100_000)?,
         list_days: source.between("ONCEOVER_MAX_LIST_DAYS", default.list_days, 7, MAX_SPAN_DAYS)?,
         filter_chars: source.between(
             "ONCEOVER_MAX_FILTER_CHARS",

@@ -18,7 +18,7 @@ use domain::problem::Code;
 use engine::Limits;
 use http_body_util::{BodyExt, LengthLimitError, Limited};
 
-use crate::refusal::Refused;
+use crate::{evidence, refusal::Refused};
 
 /// How long a whole body may take to come.
 const PATIENCE: Duration = Duration::from_secs(15);
@@ -32,9 +32,17 @@ fn limit_for(path: &str, limits: &Limits) -> usize {
         Some(rest) if rest.starts_with("workflows/") && rest.ends_with("/checkpoint") => {
             limits.checkpoint_body_bytes
         }
+        Some(rest) if evidence::is_upload(&format!("/{rest}")) => with_a_file(limits),
         Some(_) => limits.api_body_bytes,
+        None if evidence::is_upload(path) => with_a_file(limits),
         None => limits.form_bytes,
     }
+}
+
+/// A file given as evidence, and what a form has around it. The file's own limit is told by whoever
+/// reads it.
+const fn with_a_file(limits: &Limits) -> usize {
+    limits.evidence_bytes + evidence::BESIDE_THE_FILE
 }
 
 fn too_large(limit: usize) -> Response {
@@ -93,6 +101,7 @@ mod tests {
             api_body_bytes: 2,
             finish_body_bytes: 3,
             checkpoint_body_bytes: 4,
+            evidence_bytes: 5,
             ..Limits::default()
         };
         for (path, limit) in [
@@ -103,6 +112,10 @@ mod tests {
             ("/api/v1/webhooks/acme/finish", 2),
             ("/act/operations/confirm", 1),
             ("/operations/0/finish", 1),
+            ("/operations/0/evidence", 5 + evidence::BESIDE_THE_FILE),
+            ("/api/v1/operations/0/evidence", 5 + evidence::BESIDE_THE_FILE),
+            ("/api/v1/inbox/0/evidence", 2),
+            ("/operations/0/evidence/1", 1),
         ] {
             assert_eq!(limit_for(path, &limits), limit, "{path}");
         }

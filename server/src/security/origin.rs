@@ -16,7 +16,7 @@ use axum::{
 use domain::problem::Code;
 
 use super::host;
-use crate::refusal::Refused;
+use crate::{evidence, refusal::Refused};
 
 const FETCH_SITE: HeaderName = HeaderName::from_static("sec-fetch-site");
 
@@ -82,8 +82,12 @@ fn same_origin(site: &Site, headers: &HeaderMap) -> bool {
     }
 }
 
-/// Forms and JSON only: every other type can be sent across sites without a preflight.
-fn content_type_taken(headers: &HeaderMap) -> bool {
+/// Forms and JSON only, every other type can be sent across sites without a preflight; and multipart
+/// where a file is given as evidence, there alone and there nothing else.
+fn content_type_taken(path: &str, headers: &HeaderMap) -> bool {
+    if evidence::is_upload(path) {
+        return evidence::is_multipart(headers);
+    }
     single(headers, &header::CONTENT_TYPE).is_some_and(|value| {
         let kind = value.split(';').next().unwrap_or_default().trim().to_ascii_lowercase();
         kind == "application/x-www-form-urlencoded" || kind == "application/json"
@@ -104,7 +108,7 @@ fn judge(site: &Site, method: &Method, path: &str, headers: &HeaderMap) -> Resul
     if !same_origin(site, headers) {
         return Err(Code::CrossSite);
     }
-    if *method != Method::GET && !content_type_taken(headers) {
+    if *method != Method::GET && !content_type_taken(path, headers) {
         return Err(Code::UnsupportedMediaType);
     }
     Ok(())
@@ -187,6 +191,30 @@ mod tests {
             );
         }
         assert_eq!(post(&[own]), Err(Code::UnsupportedMediaType));
+    }
+
+    #[test]
+    fn a_file_is_taken_from_our_own_page_on_its_one_path() {
+        let own = ("sec-fetch-site", "same-origin");
+        let multipart = ("content-type", "multipart/form-data; boundary=x");
+        let upload = |path: &str, pairs: &[(&'static str, &str)]| {
+            judge(&site(), &Method::POST, path, &headers(pairs))
+        };
+        assert_eq!(upload("/operations/7/evidence", &[own, multipart]), Ok(()));
+        let forged = [("sec-fetch-site", "cross-site"), multipart];
+        assert_eq!(upload("/operations/7/evidence", &forged), Err(Code::CrossSite));
+        for path in [
+            "/operations/7/confirm",
+            "/operations//evidence",
+            "/operations/7/8/evidence",
+            "/sign-out",
+        ] {
+            assert_eq!(upload(path, &[own, multipart]), Err(Code::UnsupportedMediaType), "{path}");
+        }
+        for kind in [FORM, "application/json", "text/plain", "multipart/mixed; boundary=x"] {
+            let other = upload("/operations/7/evidence", &[own, ("content-type", kind)]);
+            assert_eq!(other, Err(Code::UnsupportedMediaType), "{kind}");
+        }
     }
 
     #[test]

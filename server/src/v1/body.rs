@@ -6,7 +6,7 @@
 //! or a name that the call does not have, is refused.
 
 use axum::http::HeaderMap;
-use domain::problem::Code;
+use domain::{ids::EvidenceId, problem::Code};
 use serde::de::DeserializeOwned;
 use serde_json::value::RawValue;
 use uuid::Uuid;
@@ -42,6 +42,7 @@ expected! {
     u16 = "a whole number between 0 and 65535, without quotes";
     Uuid = "an id, such as 0199b2c4-7d1e-7c3a-9f51-0242ac120002";
     Vec<String> = "an array of texts";
+    Vec<EvidenceId> = "an array of ids";
 }
 
 /// The refusal of a body that cannot be read at all.

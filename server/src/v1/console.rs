@@ -13,7 +13,7 @@ use domain::{
     listing::Page,
     view::{OperationRow, Receipt},
 };
-use engine::{ActionRequest, Decided};
+use engine::{ActionRequest, Decided, console::Piece};
 use serde::Serialize;
 use serde_json::{Value, json};
 
@@ -23,9 +23,12 @@ use super::{
     body::{Fields, unfit},
     incidents::records,
     operations::id,
-    query::filter,
+    query::{filter, place},
 };
 use crate::{refusal::Refused, router::AppState};
+
+/// Items of one piece of a timeline.
+const MAX_ITEMS: usize = 500;
 
 /// `GET /operations`.
 pub async fn list(
@@ -47,14 +50,21 @@ pub(super) fn in_full(detail: &impl Serialize) -> Value {
     whole
 }
 
-/// `GET /operations/{id}/timeline`.
+/// `GET /operations/{id}/timeline`: the last piece, or the one that holds the item `from`.
 pub async fn timeline(
     State(state): State<AppState>,
     Staff(by): Staff,
     Path(path): Path<String>,
+    RawQuery(query): RawQuery,
 ) -> Result<Json<Value>, Refused> {
-    let detail = state.engine.operation(&by, id(&path)?).await?;
-    Ok(Json(json!({ "items": detail.timeline, "as_of": detail.as_of })))
+    let piece = Piece { from: place(query.as_deref())?, size: MAX_ITEMS };
+    let detail = state.engine.operation_told(&by, id(&path)?, piece).await?;
+    Ok(Json(json!({
+        "items": detail.timeline,
+        "from": detail.timeline_from + 1,
+        "total": detail.timeline_total,
+        "as_of": detail.as_of,
+    })))
 }
 
 /// `GET /receipts/{id}`.
@@ -92,6 +102,7 @@ pub async fn act(
         amount_minor: fields.optional("amount_minor")?,
         currency: trimmed(fields.text("currency")?),
         evidence: trimmed(fields.text("evidence")?),
+        evidence_files: fields.optional("evidence_files")?.unwrap_or_default(),
         force: fields.optional("force")?.unwrap_or_default(),
         overrides: fields.optional("override")?.unwrap_or_default(),
         records: match kind {

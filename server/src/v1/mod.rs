@@ -7,7 +7,9 @@ mod answers;
 mod approvals;
 pub(crate) mod auth;
 mod body;
+mod bulks;
 mod console;
+mod evidence;
 mod exports;
 mod inbox;
 mod incidents;
@@ -17,6 +19,7 @@ mod openapi;
 mod operations;
 mod query;
 mod records;
+mod reveal;
 mod rules;
 mod webhooks;
 mod workflows;
@@ -46,6 +49,8 @@ fn table() -> Vec<(String, &'static str, MethodRouter<AppState>)> {
         ("/operations/claim".to_owned(), "POST", post(operations::claim)),
         ("/operations/{id}".to_owned(), "GET", get(operations::show)),
         ("/operations/{id}/timeline".to_owned(), "GET", get(console::timeline)),
+        ("/operations/{id}/evidence".to_owned(), "POST", post(evidence::attach)),
+        ("/operations/{id}/evidence/{evidence_id}".to_owned(), "GET", get(evidence::download)),
         ("/operations/{id}/start".to_owned(), "POST", post(operations::start)),
         ("/operations/{id}/heartbeat".to_owned(), "POST", post(operations::heartbeat)),
         ("/operations/{id}/finish".to_owned(), "POST", post(operations::finish)),
@@ -78,6 +83,10 @@ fn table() -> Vec<(String, &'static str, MethodRouter<AppState>)> {
         ("/incidents/{id}/report".to_owned(), "GET", get(incidents::report)),
         ("/audit".to_owned(), "GET", get(records::audit)),
         ("/export/{list}".to_owned(), "GET", get(exports::download)),
+        ("/bulks".to_owned(), "POST", post(bulks::freeze)),
+        ("/bulks".to_owned(), "GET", get(bulks::list)),
+        ("/bulks/{id}".to_owned(), "GET", get(bulks::show)),
+        ("/bulks/{id}/rows".to_owned(), "GET", get(bulks::rows)),
         ("/approvals".to_owned(), "GET", get(approvals::list)),
         ("/approvals/{id}".to_owned(), "GET", get(approvals::show)),
     ];
@@ -100,6 +109,16 @@ fn table() -> Vec<(String, &'static str, MethodRouter<AppState>)> {
         };
         table.push((format!("/{records}/{{id}}/notes"), "POST", post(note)));
     }
+    for (kind, records) in reveal::REVEALED {
+        let show = move |state: State<AppState>,
+                         staff,
+                         path: Path<String>,
+                         headers: HeaderMap,
+                         body: Bytes| {
+            reveal::reveal(kind, state, staff, path, headers, body)
+        };
+        table.push((format!("/{records}/{{id}}/actions/reveal"), "POST", post(show)));
+    }
     for verb in Verb::on(TargetType::Approval).iter().copied() {
         let settle = move |state: State<AppState>,
                            staff,
@@ -114,13 +133,14 @@ fn table() -> Vec<(String, &'static str, MethodRouter<AppState>)> {
 }
 
 /// Records whose actions have a route, and the name of their collection.
-const ACTED_ON: [(TargetType, &str); 6] = [
+const ACTED_ON: [(TargetType, &str); 7] = [
     (TargetType::Operation, "operations"),
     (TargetType::Workflow, "workflows"),
     (TargetType::Compensation, "compensations"),
     (TargetType::Outbox, "outbox"),
     (TargetType::Inbox, "inbox"),
     (TargetType::Incident, "incidents"),
+    (TargetType::Bulk, "bulks"),
 ];
 
 /// Records that people leave notes on, and the name of their collection.

@@ -23,6 +23,23 @@ pub(super) fn filter<F: ListFilter>(query: Option<&str>) -> Result<F, Refused> {
     })
 }
 
+/// Which item of a long part is asked for, counted from one in the query and from zero here.
+///
+/// # Errors
+/// `filter_invalid` for anything but `from` with a number.
+pub(super) fn place(query: Option<&str>) -> Result<Option<usize>, Refused> {
+    let mut from = None;
+    for (name, value) in url::form_urlencoded::parse(query.unwrap_or_default().as_bytes()) {
+        let number = value.parse::<usize>().ok().and_then(|number| number.checked_sub(1));
+        if name != "from" || number.is_none() || from.is_some() {
+            let detail = "from is the number of an item, once, from 1 on";
+            return Err(Refused::code(Code::FilterInvalid).field(&name).detail(detail.to_owned()));
+        }
+        from = number;
+    }
+    Ok(from)
+}
+
 #[cfg(test)]
 mod tests {
     use domain::listing::{OperationFilter, StatusFilter};
@@ -38,6 +55,15 @@ mod tests {
         assert!(read.needs_manual);
         assert_eq!(read.limit, Some(20));
         assert_eq!(read.operation, None);
+    }
+
+    #[test]
+    fn a_place_is_a_number_from_one_on() {
+        assert_eq!(place(None).ok(), Some(None));
+        assert_eq!(place(Some("from=41")).ok(), Some(Some(40)));
+        for query in ["from=0", "from=x", "from=", "to=1", "from=1&from=2"] {
+            assert!(place(Some(query)).is_err(), "{query}");
+        }
     }
 
     #[test]

@@ -71,6 +71,7 @@ impl Consumer {
             topics: Vec::new(),
             secret: Some(SECRET.into()),
             allow_private: true,
+            tenant: None,
         }
     }
 

@@ -100,6 +100,7 @@ pub fn settings(database: &str, endpoints: &str, worker_name: &str) -> Settings 
         worker_name: worker_name.into(),
         limits: engine::Limits::default(),
         destinations: Vec::new(),
+        console_url: None,
         event_retention_days: 30,
     }
 }

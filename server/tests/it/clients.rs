@@ -32,6 +32,19 @@ impl Answer {
         String::from_utf8_lossy(&self.body).into_owned()
     }
 
+    /// The page without the line that says since when it is right: no two pages share it.
+    pub fn undated(&self) -> String {
+        const ISLAND: &str = "</leptos-island>";
+        let page = self.text();
+        let Some(line) = page.find("class=\"live\"") else { return page };
+        let (before, after) = page.split_at(line);
+        let island = before.rfind("<leptos-island").filter(|at| !before[*at..].contains(ISLAND));
+        let start = island.or_else(|| before.rfind('<')).unwrap_or(line);
+        let end = if island.is_some() { ISLAND } else { "</p>" };
+        let rest = after.split_once(end).map_or("", |(_, rest)| rest);
+        format!("{}{rest}", &page[..start])
+    }
+
     pub fn json(&self) -> Value {
         serde_json::from_slice(&self.body)
             .unwrap_or_else(|_| panic!("no JSON: {} {}", self.status, self.text()))

@@ -54,6 +54,7 @@ async fn forged_requests_change_nothing_and_our_own_pages_do() {
         "/preferences",
         "/views",
         "/views/01937000-0000-7000-8000-00000000dead",
+        "/preferences/keys",
     ] {
         for (headers, status) in SHAPES {
             let mut request = Request::builder()

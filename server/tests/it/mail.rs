@@ -43,14 +43,14 @@ fn mails() -> KindPolicy {
 }
 
 /// The fake providers, their folder gone with them.
-struct Post {
-    control: ProviderControl,
+pub struct Post {
+    pub control: ProviderControl,
     folder: std::path::PathBuf,
     stop: Option<oneshot::Sender<()>>,
 }
 
 impl Post {
-    async fn open() -> Self {
+    pub async fn open() -> Self {
         let folder = std::env::temp_dir()
             .join(format!("onceover-mail-{}", hex::encode(rand::random::<[u8; 6]>())));
         let providers = Providers::bind(Config::new(folder.clone(), 7)).await.unwrap();

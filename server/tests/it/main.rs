@@ -3,26 +3,34 @@
 #![allow(clippy::unwrap_used, reason = "a test ends at the first surprise")]
 
 mod approvals;
+mod bulks;
 mod clients;
 mod command_line;
 mod demo;
+mod disputed;
+mod evidence;
 mod exports;
 mod faults;
 mod forms;
 mod guard;
 mod headers;
 mod incidents;
+mod kind_form;
 mod limits;
 mod listener;
 mod live;
 mod mail;
+mod notices;
 mod pages_flows;
 mod pages_records;
 mod poolers;
 mod preferences;
 mod refusals;
+mod reveal;
 mod saved_views;
+mod search;
 mod sign_in;
+mod sizes;
 mod sources;
 mod support;
 mod tenants;

@@ -12,7 +12,7 @@ use crate::{
 };
 
 /// What a page says, without its frame and its markup.
-async fn says(browser: &Browser<'_>, path: &str) -> String {
+pub async fn says(browser: &Browser<'_>, path: &str) -> String {
     let page = browser.get(path).await;
     page.expect(StatusCode::OK);
     assert!(page.body.len() < 300_000, "{path}: {} bytes", page.body.len());
@@ -26,14 +26,14 @@ async fn says(browser: &Browser<'_>, path: &str) -> String {
 }
 
 #[track_caller]
-fn has(page: &str, words: &[&str]) {
+pub fn has(page: &str, words: &[&str]) {
     for word in words {
         assert!(page.contains(word), "{word:?} is not in: {page}");
     }
 }
 
 /// The addresses of a list's rows.
-async fn rows(browser: &Browser<'_>, list: &str) -> Vec<String> {
+pub async fn rows(browser: &Browser<'_>, list: &str) -> Vec<String> {
     let page = browser.get(list).await;
     page.expect(StatusCode::OK);
     let page = page.text();
@@ -286,6 +286,17 @@ async fn numbers_appear_as_they_were_sent_on_every_page_and_in_the_difference() 
         has(&says(&viewer, &path).await, &["9007199254740993", "1.10", "0.50"]);
     }
     let conflict = rows(&viewer, "/conflicts").await.remove(0);
+    has(
+        &says(&viewer, &conflict).await,
+        &["\"rate\": 1.10", "\"share\": 0.50", "\"share\": 0.5\n"],
+    );
+    for (path, sent) in
+        [(rows(&viewer, "/operations").await.remove(0), EXACT), (conflict.clone(), OTHER)]
+    {
+        let whole = viewer.get(&format!("{path}/payload")).await;
+        whole.expect(StatusCode::OK);
+        assert!(whole.text().contains(sent), "a download is what was sent: {}", whole.text());
+    }
     let page = viewer.get(&conflict).await.text();
     let table = page.split("<table class=\"diff-table\">").nth(1).unwrap();
     let table = table.split("</table>").next().unwrap();

@@ -11,7 +11,7 @@ use crate::support::{Answer, Browser, Stage, from_our_page};
 /// What a page says, without its frame.
 fn content(page: &Answer) -> String {
     page.expect(StatusCode::OK);
-    let page = page.text();
+    let page = page.undated();
     let main = page.split("<main").nth(1).and_then(|main| main.split("</main>").next());
     main.unwrap_or_else(|| panic!("no content: {page}")).to_owned()
 }

@@ -27,36 +27,58 @@ fn right_of(path: &str) -> Option<Permission> {
         "incidents/gather" => Some(Permission::Incident),
         // One path for all records; the fields below name an incident.
         "records/decide" => Some(Permission::Incident),
+        "bulks/freeze" => Some(Permission::Bulk),
+        // The fields below name an operation for it.
+        "records/reveal" => Some(Permission::Reveal),
+        "kinds/put" => Some(Permission::ManageKinds),
         _ => None,
     }
 }
 
 /// What a page says, without its frame.
 fn content(page: &Answer) -> String {
-    let page = page.text();
+    let page = page.undated();
     let main = page.split("<main").nth(1).and_then(|main| main.split("</main>").next());
     main.unwrap_or_else(|| panic!("no content: {page}")).to_owned()
 }
 
 /// The page that explains the refusal of a form about a record.
 fn page_of(path: &str, id: &str) -> String {
+    if path == FREEZE {
+        return "/bulks".to_owned();
+    }
     match path.strip_prefix("/act/").and_then(|name| name.split_once('/')) {
         Some(("operations", "take")) => format!("/operations/{id}"),
         Some(("operations", verb)) => format!("/operations/{id}/{verb}"),
         Some(("records", "note")) => format!("/incidents/{id}"),
+        Some(("records", "reveal")) => format!("/operations/{id}/reveal"),
         Some(("incidents", _)) => "/incidents/gather".to_owned(),
         _ => format!("/incidents/{id}/close"),
     }
 }
 
+/// A set has no page before it is frozen: the list of bulks says why there is none.
+const FREEZE: &str = "/act/bulks/freeze";
+
+/// Whether a path is about a kind: it has a name, not an id, and its form comes back with the policy.
+/// Its refusals stand in `kind_form`.
+fn is_about_a_kind(path: &str) -> bool {
+    path.starts_with("/act/kinds/")
+}
+
 fn fields<'a>(
+    path: &str,
     target: &'a Operation,
     version: &'a str,
     records: &'a str,
 ) -> Vec<(&'a str, &'a str)> {
+    let target_type = if path == "/act/records/reveal" { "operation" } else { "incident" };
     vec![
+        ("list", "operations"),
+        ("bulk", "reconcile"),
+        ("record", records),
         ("id", &target.id),
-        ("target_type", "incident"),
+        ("target_type", target_type),
         ("verb", "close"),
         ("version", version),
         ("outcome", "happened"),
@@ -96,9 +118,9 @@ async fn every_server_function_refuses_strangers_and_roles_without_the_right() {
     let target = stage.unknown("acme", "INV-1").await;
     let version = target.version.to_string();
     let records = format!("operation/{}", target.id);
-    let fields = fields(&target, &version, &records);
     for (path, _) in server_fn_paths() {
         let before = stage.effects().await;
+        let fields = fields(path, &target, &version, &records);
         let anonymous = stage.stranger().post(path, &fields).await;
         anonymous.expect(StatusCode::UNAUTHORIZED);
         assert!(anonymous.text().contains("data-code=\"unauthenticated\""), "{path}");
@@ -108,10 +130,11 @@ async fn every_server_function_refuses_strangers_and_roles_without_the_right() {
         let browser = stage.browser(email).await;
         for (path, _) in server_fn_paths() {
             let right = right_of(path).unwrap();
-            if permits(role, right) {
+            if permits(role, right) || is_about_a_kind(path) {
                 continue;
             }
             let (before, denied) = (stage.effects().await, stage.audited("denied").await);
+            let fields = fields(path, &target, &version, &records);
             let answer = browser.post(path, &fields).await;
             refused_form(&answer, &page_of(path, &target.id), Code::PermissionMissing);
             assert_eq!(stage.effects().await, before, "{path} as {role}");
@@ -126,16 +149,29 @@ async fn a_record_of_another_tenant_is_no_record() {
     let theirs = stage.unknown("acme", "INV-1").await;
     let invented =
         Operation { id: "01937000-0000-7000-8000-00000000dead".into(), version: theirs.version };
-    let browser = stage.browser("operator@globex.test").await;
+    // One that holds every right over records, so that none of the answers is about a right.
+    let approver = engine::identity::NewStaff {
+        email: "approver@globex.test",
+        name: "Gil",
+        password_hash: "kept",
+        tenant_slug: "globex",
+        role: Role::Approver,
+    };
+    stage.admin().await.add_staff(&approver).await.unwrap();
+    let browser = stage.browser("approver@globex.test").await;
     let version = theirs.version.to_string();
-    for (path, _) in server_fn_paths() {
+    for (path, _) in server_fn_paths().filter(|(path, _)| !is_about_a_kind(path)) {
         let before = stage.effects().await;
         let names = [&theirs, &invented].map(|target| format!("operation/{}", target.id));
-        let there = browser.post(path, &fields(&theirs, &version, &names[0])).await;
-        let nowhere = browser.post(path, &fields(&invented, &version, &names[1])).await;
+        let there = browser.post(path, &fields(path, &theirs, &version, &names[0])).await;
+        let nowhere = browser.post(path, &fields(path, &invented, &version, &names[1])).await;
         refused_form(&there, &page_of(path, &theirs.id), Code::NotFound);
         refused_form(&nowhere, &page_of(path, &invented.id), Code::NotFound);
         assert_eq!(stage.effects().await, before, "{path}");
+        if path == FREEZE {
+            assert_eq!(there.header("location"), nowhere.header("location"));
+            continue;
+        }
         if path == "/act/incidents/gather" {
             // Its page shows what of the picked is there: nothing of either.
             continue;
@@ -153,23 +189,16 @@ async fn a_record_of_another_tenant_is_no_record() {
     page.expect(StatusCode::NOT_FOUND);
     browser.get(&format!("/operations/{}", invented.id)).await.expect(StatusCode::NOT_FOUND);
 
-    // One that holds every right over records, so that none of the answers is about a right.
-    let approver = engine::identity::NewStaff {
-        email: "approver@globex.test",
-        name: "Gil",
-        password_hash: "kept",
-        tenant_slug: "globex",
-        role: Role::Approver,
-    };
-    stage.admin().await.add_staff(&approver).await.unwrap();
     let program = stage.staff("approver@globex.test").await;
     for (method, path) in server::v1::routes() {
-        if !path.contains("{id}") || service_only(&path) {
+        // A file is no JSON; its refusals stand in `evidence`.
+        if !path.contains("{id}") || service_only(&path) || path.ends_with("/evidence") {
             continue;
         }
         let ask = async |id: &str| {
             let body = body(&path, &theirs);
-            let answer = call(&program, method, &path.replace("{id}", id), &body).await;
+            let path = path.replace("{id}", id).replace("{evidence_id}", id);
+            let answer = call(&program, method, &path, &body).await;
             answer.refused(Code::NotFound);
             without_request_id(answer.json())
         };
@@ -193,6 +222,14 @@ fn body(path: &str, target: &Operation) -> Value {
     }
     if path.starts_with("/approvals/") {
         return json!({ "version": 1, "reason": "seen" });
+    }
+    if path.ends_with("/actions/reveal") {
+        let artifact = json!({ "reason": "seen", "step": "draft", "artifact": "text" });
+        return if path.starts_with("/workflows/") {
+            artifact
+        } else {
+            json!({ "reason": "seen" })
+        };
     }
     target.confirm()
 }
@@ -230,6 +267,7 @@ async fn every_route_of_the_api_refuses_strangers_cookies_and_the_other_kind_of_
     for (method, path) in server::v1::routes() {
         let path = path
             .replace("{id}", &target.id)
+            .replace("{evidence_id}", &target.id)
             .replace("{tenant}", "acme")
             .replace("{provider}", "payments")
             .replace("{name}", "invoice.charge")

@@ -203,6 +203,7 @@ async fn a_form_without_its_field_is_a_422_that_names_it() {
         ("/sign-in", "email and password"),
         ("/session/tenant", "tenant"),
         ("/preferences", "theme"),
+        ("/preferences/keys", "keys"),
     ] {
         let answer = operator.post(path, &[("other", "x")]).await;
         answer.expect(StatusCode::UNPROCESSABLE_ENTITY);

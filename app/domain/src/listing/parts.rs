@@ -128,6 +128,11 @@ impl Parts {
         self.parsed("limit", Why::NoNumber, |text| text.parse().ok())
     }
 
+    /// The names of what was not read.
+    pub fn left(&self) -> impl Iterator<Item = &str> {
+        self.0.iter().map(|(name, _)| name.as_str())
+    }
+
     /// Refuses what was not read.
     ///
     /// # Errors
@@ -270,6 +275,7 @@ impl ListFilter for ApprovalFilter {
     fn read(parts: &mut Parts) -> Result<Self, BadPart> {
         Ok(Self {
             status: parts.word("status")?,
+            waiting: parts.flag("waiting")?,
             mine: parts.flag("mine")?,
             others: parts.flag("others")?,
             decided: parts.flag("decided")?,

@@ -3,7 +3,7 @@
 use chrono::{DateTime, Utc};
 use serde::{Deserialize, Serialize};
 
-use super::ReceiptState;
+use super::{EvidenceFile, ReceiptState};
 use crate::{
     action::{Outcome, TargetType, Verb},
     approval::ApprovalStatus,
@@ -59,6 +59,9 @@ pub struct ApprovalView {
     pub reason: String,
     /// Text or link given as evidence.
     pub evidence: Option<String>,
+    /// Files given as evidence; only of a single request.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub evidence_files: Vec<EvidenceFile>,
     /// What the record looked like when it was asked for.
     pub seen: ReceiptState,
     /// What the provider said then, where it was asked.

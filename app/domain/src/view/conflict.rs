@@ -54,6 +54,10 @@ pub struct ConflictDetail {
     pub reserved_by: String,
     /// When the first one became final.
     pub completed_at: Option<DateTime<Utc>>,
+    /// Whether something contradicts what is recorded of the first one, and nobody has settled it.
+    pub disputed: bool,
+    /// What two people corrected the first one to: whether it happened.
+    pub corrected_to: Option<bool>,
     /// The provider's reference of the first one.
     pub external_reference: Option<String>,
     /// The payload that was accepted; gone once expired.

@@ -6,6 +6,7 @@
 mod approval;
 mod audit;
 mod background;
+mod bulk;
 mod compensation;
 mod conflict;
 mod event;
@@ -18,12 +19,15 @@ mod overview;
 mod receipt;
 mod record;
 mod report;
+mod reveal;
 mod saved_view;
+mod search;
 mod workflow;
 
 pub use approval::ApprovalView;
 pub use audit::AuditRow;
 pub use background::{BackgroundView, TaskView, WorkerView};
+pub use bulk::{BulkDetail, BulkRecord, BulkRow};
 pub use compensation::{CompensationPlan, PlannedUndo, UndoDetail, UndoView};
 pub use conflict::{ConflictDetail, ConflictRow};
 pub use event::{AggregateView, EnvelopeView, EventAttempt, EventDetail, EventRow};
@@ -37,11 +41,13 @@ pub use operation::{ActionOffer, BodyView, KindView, OperationDetail, OperationR
 pub use overview::{AgeBucket, AttentionRow, Cause, Me, OutcomeHour, Overview, Queue};
 pub use receipt::{AlsoDecided, ApprovedBy, Receipt, ReceiptState, Refusal, StateWord};
 pub use record::{
-    AuditView, ConflictView, CorrectionView, EvidenceView, FieldChange, IncidentView, NoteView,
-    TimelineItem,
+    AuditView, ConflictView, CorrectionView, EvidenceFile, EvidenceView, FieldChange, IncidentView,
+    NoteView, TimelineItem,
 };
 pub use report::{IncidentReport, ReportDecision, ReportNote, ReportStake, SealedReport};
+pub use reveal::{ArtifactName, MaskedFields, RevealView, RevealedBody, RevealedField};
 pub use saved_view::SavedView;
+pub use search::{FoundGroup, FoundRow, MIN_SEARCH_CHARS, Named, SearchView};
 pub use workflow::{
     ArtifactView, FlowRef, OperationLinks, StepCall, StepView, WorkflowDetail, WorkflowMove,
     WorkflowRow,

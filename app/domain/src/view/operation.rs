@@ -114,8 +114,12 @@ pub struct OperationDetail {
     pub incidents: Vec<IncidentView>,
     /// What people wrote.
     pub notes: Vec<NoteView>,
-    /// Its life, oldest first.
+    /// Its life, oldest first; of a long one the piece that was asked for, or the last.
     pub timeline: Vec<TimelineItem>,
+    /// How many items stand before that piece.
+    pub timeline_from: usize,
+    /// How many items there are, up to the bound of what is told.
+    pub timeline_total: usize,
     /// What people did to it, newest first.
     pub audit: Vec<AuditView>,
 }

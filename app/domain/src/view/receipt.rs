@@ -3,6 +3,7 @@
 use chrono::{DateTime, Utc};
 use serde::{Deserialize, Serialize};
 
+use super::EvidenceFile;
 use crate::{
     access::Permission,
     action::{Outcome, TargetType, Verb},
@@ -46,6 +47,9 @@ pub struct Receipt {
     pub reason: String,
     /// Text or link given as evidence.
     pub evidence: Option<String>,
+    /// Files given as evidence.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub evidence_files: Vec<EvidenceFile>,
     /// Who agreed, where it took two people (A6).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub approved_by: Option<ApprovedBy>,

@@ -4,13 +4,15 @@ use chrono::{DateTime, Utc};
 use serde::{Deserialize, Serialize};
 
 use crate::{
-    ids::EvidenceId, ids::IncidentId, ids::OperationId, money::Money, operation::Status,
-    problem::Code,
+    ids::ConflictId, ids::EvidenceId, ids::IncidentId, ids::OperationId, money::Money,
+    operation::Status, problem::Code,
 };
 
 /// The same key with another payload.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ConflictView {
+    /// Its id: its own page compares both payloads whole.
+    pub id: ConflictId,
     /// How often it came.
     pub count: i64,
     /// When first.
@@ -57,10 +59,26 @@ pub struct EvidenceView {
     pub fence: Option<i64>,
     /// A text or link.
     pub text: Option<String>,
+    /// A file.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub file: Option<EvidenceFile>,
     /// Who brought it.
     pub actor: String,
     /// When it came.
     pub at: DateTime<Utc>,
+}
+
+/// A file that a person gave as evidence, without its bytes.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct EvidenceFile {
+    /// The evidence's id.
+    pub id: EvidenceId,
+    /// Its name; gone with its bytes, once expired.
+    pub name: Option<String>,
+    /// Bytes.
+    pub size: i64,
+    /// SHA-256 of the bytes, in hexadecimal.
+    pub sha256: String,
 }
 
 /// A problem that stays open until a person closes it.

@@ -144,6 +144,8 @@ pub struct WorkflowMove {
 /// Everything about one workflow.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct WorkflowDetail {
+    /// Kinds of its steps that mask fields, in artifacts too.
+    pub masking: Vec<String>,
     /// The facts that its list row shows.
     pub row: WorkflowRow,
     /// When this was read.

@@ -11,24 +11,34 @@ use domain::{operation::Status, view::TimelineItem};
 use leptos::prelude::*;
 
 use self::story::{Entry, story};
-use super::icon::{Icon, IconName};
+use super::{
+    icon::{Icon, IconName},
+    slice::Slice,
+};
 use crate::text;
 
-/// An operation's life, oldest first.
+/// The most of one text of an event that is shown, in bytes of the page: a reason stands in full on its
+/// receipt, evidence and notes in their own parts of the page.
+const MAX_TEXT: usize = 300;
+
+/// A piece of an operation's life, oldest first.
 #[component]
 pub fn Timeline<'a>(
     /// The events, oldest first.
     items: &'a [TimelineItem],
+    /// Which piece they are.
+    piece: &'a Slice,
     /// When they were read.
     as_of: DateTime<Utc>,
     /// Whether the operation is final: it is then not waiting for anything.
     ended: bool,
 ) -> impl IntoView {
-    let entries: Vec<_> = story(items, as_of, ended).iter().map(entry).collect();
-    view! { <ol class="timeline">{entries}</ol> }.into_any()
+    let entries: Vec<_> =
+        story(items, as_of, ended).iter().map(|told| entry(told, piece)).collect();
+    view! { <ol class="timeline">{entries}</ol> {piece.ways()} }.into_any()
 }
 
-fn entry(entry: &Entry<'_>) -> AnyView {
+fn entry(entry: &Entry<'_>, piece: &Slice) -> AnyView {
     match entry {
         Entry::Day(day) => view! {
             <li class="timeline-day">
@@ -56,15 +66,15 @@ fn entry(entry: &Entry<'_>) -> AnyView {
             }
             .into_any()
         }
-        Entry::Item(item) => happening(item),
+        Entry::Item(item) => happening(item, piece),
     }
 }
 
-fn happening(item: &TimelineItem) -> AnyView {
+fn happening(item: &TimelineItem, piece: &Slice) -> AnyView {
     let class =
         if item.by_person { "timeline-item timeline-item--person" } else { "timeline-item" };
     let icon = icon(item);
-    let href = format!("#{}", item.anchor);
+    let href = piece.link(&item.anchor);
     let initials = item.by_person.then(|| {
         view! {
             <span class="initials" aria-hidden="true">
@@ -75,13 +85,14 @@ fn happening(item: &TimelineItem) -> AnyView {
     let receipt = item.receipt.map(|receipt| {
         view! { <a href=format!("/receipts/{receipt}")>"Receipt"</a> }
     });
-    let reason = item.detail.iter().find(|(name, _)| name == "reason").map(
-        |(_, reason)| view! { <p class="timeline-who">{format!("\u{201c}{reason}\u{201d}")}</p> },
-    );
+    let reason = item.detail.iter().find(|(name, _)| name == "reason").map(|(_, reason)| {
+        let reason = text::cut_end(reason, MAX_TEXT);
+        view! { <p class="timeline-who">{format!("\u{201c}{reason}\u{201d}")}</p> }
+    });
     view! {
         <li class=class id=item.anchor.clone() data-status=item.to.map(Status::as_str)>
             <a class="timeline-at" href=href>
-                <time datetime=text::machine(item.at) title=text::instant_ms(item.at)>
+                <time datetime=text::machine(item.at) title=text::instant_in_full(item.at)>
                     {text::time_of_day_ms(item.at)}
                 </time>
             </a>
@@ -124,7 +135,7 @@ fn raw(item: &TimelineItem) -> AnyView {
                         view! {
                             <div>
                                 <dt>{name}</dt>
-                                <dd>{value}</dd>
+                                <dd>{text::cut_end(&value, MAX_TEXT)}</dd>
                             </div>
                         }
                     })

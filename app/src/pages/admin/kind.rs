@@ -1,13 +1,15 @@
 //! `/admin/kinds/{name}`: the policy of a kind as it is in force.
 
+use domain::access::Permission;
 use leptos::prelude::*;
 use leptos_meta::Title;
 
-use super::policy::{figures, grounds, stake};
+use super::policy::{figures, grounds, place, stake};
 use crate::{
     api::{
         admin::{KindInForce, kind},
         reading::Reading,
+        records::permits,
     },
     components::{facts::fact, part::Part},
     error::ConsoleError,
@@ -38,6 +40,23 @@ pub fn KindPage() -> impl IntoView {
     .into_any()
 }
 
+/// The way to the form; whoever lacks the right sees which.
+fn change(form: &str) -> AnyView {
+    let label = "Change the policy";
+    if permits(Permission::ManageKinds).unwrap_or_default() {
+        return view! { <a class="button button--primary" href=form.to_owned()>{label}</a> }
+            .into_any();
+    }
+    let why = format!("Your role lacks the right to {}.", Permission::ManageKinds.label());
+    view! {
+        <div>
+            <span class="button button--primary" role="link" aria-disabled="true">{label}</span>
+            <p class="menu-why">{why}</p>
+        </div>
+    }
+    .into_any()
+}
+
 fn found(kind: Result<KindInForce, ConsoleError>) -> AnyView {
     let KindInForce { version, policy } = match kind {
         Ok(kind) => kind,
@@ -46,6 +65,7 @@ fn found(kind: Result<KindInForce, ConsoleError>) -> AnyView {
     let figures =
         figures(&policy).into_iter().map(|(name, value)| fact(name, value)).collect_view();
     let meaning = grounds(&policy).into_iter().map(|why| view! { <li>{why}</li> }).collect_view();
+    let change = change(&format!("{}/put_kind?version={version}", place(&policy.name)));
     let operations = href("/operations", [("operation", policy.name.as_str())]);
     view! {
         <article class="detail">
@@ -57,6 +77,7 @@ fn found(kind: Result<KindInForce, ConsoleError>) -> AnyView {
                         {format!("version {version} · ")} <a href=operations>"Its operations"</a>
                     </p>
                 </div>
+                <div class="detail-actions">{change}</div>
             </header>
             <Part id="meaning" title="What it means">
                 <p class="prose">{stake(&policy)}</p>

@@ -17,6 +17,7 @@ use crate::{
     components::{
         facts::{fact, fact_at, fact_key, fact_text, text_or_link},
         part::Part,
+        receipt_view::files,
         record_head::{Offered, RecordHead},
         timestamp::Timestamp,
         verdict_band::{Standing, VerdictBand},
@@ -162,6 +163,7 @@ fn asked(request: &ApprovalView) -> Vec<AnyView> {
         Some(fact("Decision", what(request))),
         Some(fact_text("Reason", request.reason.clone())),
         request.evidence.clone().map(|evidence| fact("Evidence", text_or_link(evidence))),
+        files(&request.target, &request.evidence_files),
         request.external_reference.clone().map(|reference| fact_key("Reference", reference)),
         request.amount.as_ref().map(|amount| fact("Amount at stake", amount.to_string())),
         request.force.then(|| fact("By force", "the worker still beats")),

@@ -41,6 +41,7 @@ const SPEC: ListSpec = ListSpec {
     ways: Ways::BY_AGE,
     views: &[
         ("All that wait", None),
+        ("Waiting for me", Some("waiting")),
         ("Asked by others", Some("others")),
         ("Asked by me", Some("mine")),
         ("Decided", Some("decided")),

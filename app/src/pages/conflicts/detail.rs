@@ -4,6 +4,7 @@
 //! refused, and whether the first one happened is said in so many words.
 
 use domain::{
+    action::Subject,
     operation::Status,
     view::{ConflictDetail, ConflictRow},
 };
@@ -26,6 +27,7 @@ use crate::{
         notes::Notes,
         part::Part,
         related::operation_link,
+        reveal_link::reveal_link,
         state_badge::StateBadge,
         timestamp::Timestamp,
         verdict_band::{Standing, VerdictBand},
@@ -34,13 +36,16 @@ use crate::{
     pages::{address::query, record::record_page},
 };
 
+/// Changed fields that the page shows; the payloads below can be had whole.
+const MAX_CHANGES: usize = 100;
+
 /// The page of a conflict.
 #[component]
 pub fn DetailPage() -> impl IntoView {
-    let refused = RefusedForm::from_query(&query());
+    let query = query();
     view! {
         <Title text="Payload conflict · Onceover"/>
-        {record_page(conflict_page, move |page| shown(page, refused))}
+        {record_page(conflict_page, move |page| shown(page, &query))}
     }
 }
 
@@ -51,6 +56,11 @@ fn standing(detail: &ConflictDetail) -> Standing {
         many => format!("The other request was refused {many} times; nothing was done for it."),
     };
     let first = match row.status {
+        _ if detail.corrected_to.is_some() => Standing::over(corrected(detail)),
+        _ if detail.disputed => Standing::person(
+            "Disputed: what is recorded of the first request is contradicted, and nobody has settled it. The \
+             other one was refused.",
+        ),
         Status::Succeeded => {
             Standing::over("The first request happened. The other one was refused.")
         }
@@ -68,24 +78,46 @@ fn standing(detail: &ConflictDetail) -> Standing {
     first.grounds([times, advice])
 }
 
-fn shown(page: Noted<ConflictDetail>, refused: Option<RefusedForm>) -> AnyView {
+/// The recorded state stays; what is true is what the correction says.
+fn corrected(detail: &ConflictDetail) -> String {
+    let word = |happened| if happened { "it happened" } else { "it did not happen" };
+    format!(
+        "Of the first request two people say: {}, against the recorded state. The other one was refused.",
+        word(detail.corrected_to == Some(true))
+    )
+}
+
+fn shown(page: Noted<ConflictDetail>, query: &str) -> AnyView {
+    let refused = RefusedForm::from_query(query);
     let Noted { record: detail, notes } = page;
     let gather = gather_link(notes.about);
     let row = detail.row.clone();
     let verdict = standing(&detail);
     let facts = facts(&detail);
     let (first, other) = (detail.first, detail.other);
+    let reveal = reveal_link(
+        first.as_ref().map_or(0, |body| body.masked),
+        &Subject::from(row.operation_id),
+        None,
+    );
+    // What was refused was masked before it was kept: nobody can have it unmasked.
+    let never = other.as_ref().is_some_and(|body| body.masked > 0).then(|| {
+        view! { <p class="field-help">"It was kept masked: what stood there is on no record."</p> }
+    });
     let comparison = detail.comparison;
     let (amount, others) = (row.amount.clone(), others(detail.others));
+    let place = format!("/conflicts/{}", row.id);
     let bodies = view! {
         <div class="side-by-side">
             <div>
                 <h3 class="facts-title">"Accepted first"</h3>
-                {body(first, "The accepted payload as text")}
+                {body(first, "The accepted payload as text", format!("/operations/{}/payload", row.operation_id))}
+                {reveal}
             </div>
             <div>
                 <h3 class="facts-title">"Sent again, refused"</h3>
-                {body(other, "The refused payload as text")}
+                {body(other, "The refused payload as text", format!("{place}/payload"))}
+                {never}
             </div>
         </div>
     }
@@ -103,7 +135,10 @@ fn shown(page: Noted<ConflictDetail>, refused: Option<RefusedForm>) -> AnyView {
                     </h1>
                     <p class="detail-sub">
                         "as of " <Timestamp at=detail.as_of/> " "
-                        <CopyButton text=row.key what="the key"><Icon name=IconName::Copy/></CopyButton>
+                        <CopyButton text=row.key what="the key" link=false><Icon name=IconName::Copy/></CopyButton>
+                        <CopyButton text=place.clone() what="link" link=true>
+                            <Icon name=IconName::Copy/>
+                        </CopyButton>
                     </p>
                 </div>
                 <div class="detail-actions">
@@ -117,13 +152,13 @@ fn shown(page: Noted<ConflictDetail>, refused: Option<RefusedForm>) -> AnyView {
             <div class="detail-columns">
                 <div class="detail-story">
                     <Part id="difference" title="What differs">
-                        <Diff conflict=comparison first=amount/>
+                        <Diff conflict=comparison first=amount most=MAX_CHANGES/>
                     </Part>
                     <Part id="payloads" title="Both payloads">
                         {bodies}
                     </Part>
                     {others}
-                    <Notes notes refused/>
+                    <Notes notes refused place=(&place, query)/>
                 </div>
                 {facts}
             </div>
@@ -132,9 +167,9 @@ fn shown(page: Noted<ConflictDetail>, refused: Option<RefusedForm>) -> AnyView {
     .into_any()
 }
 
-fn body(body: Option<domain::view::BodyView>, label: &'static str) -> AnyView {
+fn body(body: Option<domain::view::BodyView>, label: &'static str, whole: String) -> AnyView {
     match body {
-        Some(body) => view! { <Body body label/> }.into_any(),
+        Some(body) => view! { <Body body label whole/> }.into_any(),
         None => view! { <p class="prose">"Not kept, or expired."</p> }.into_any(),
     }
 }

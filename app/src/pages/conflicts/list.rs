@@ -55,12 +55,7 @@ pub fn ListPage() -> impl IntoView {
 
 fn fields(kinds: Vec<String>) -> Vec<FilterField> {
     vec![
-        FilterField::choice(
-            "operation",
-            "Kind",
-            "any kind",
-            kinds.into_iter().map(|kind| (kind.clone(), kind)),
-        ),
+        FilterField::kind(kinds),
         FilterField::text("q", "Search", "key, invoice, reference, id"),
         FilterField::day("from", "First seen from"),
         FilterField::day("to", "First seen before"),

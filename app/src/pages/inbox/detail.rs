@@ -19,27 +19,34 @@ use crate::{
     components::{
         body_view::Body,
         facts::{fact, fact_at, fact_key},
-        moves::{Moves, Told, told},
+        moves::{MOVES, Moves, told},
         notes::Notes,
         part::Part,
         record_head::{Offered, RecordHead},
         related::{operation_link, related},
+        reveal_link::reveal_link,
+        slice::Slice,
         timestamp::Timestamp,
         verdict_band::VerdictBand,
     },
+    location::href,
     pages::{
         address::query,
         record::{About, decision_page, record_page},
     },
+    text,
 };
+
+/// Other contents under the same id that one page shows: each is a body of its own.
+const OTHERS: usize = 4;
 
 /// The page of a message.
 #[component]
 pub fn DetailPage() -> impl IntoView {
-    let refused = RefusedForm::from_query(&query());
+    let query = query();
     view! {
         <Title text="Message · Onceover"/>
-        {record_page(message_page, move |page| shown(page, refused))}
+        {record_page(message_page, move |page| shown(page, &query))}
     }
 }
 
@@ -72,9 +79,11 @@ fn already(detail: &MessageDetail) -> Option<AnyView> {
     (!operations.is_empty()).then(|| related("related", title, operations))
 }
 
-fn shown(page: Noted<MessageDetail>, refused: Option<RefusedForm>) -> AnyView {
+fn shown(page: Noted<MessageDetail>, query: &str) -> AnyView {
+    let refused = RefusedForm::from_query(query);
     let Noted { record: detail, notes } = page;
     let row = &detail.row;
+    let place = format!("/inbox/{}", row.id);
     let sub = view! {
         {format!("from {} \u{b7} version {} as of ", row.source, row.version)}
         <Timestamp at=detail.as_of/>
@@ -89,25 +98,30 @@ fn shown(page: Noted<MessageDetail>, refused: Option<RefusedForm>) -> AnyView {
             why: None,
         })
         .collect();
-    let story: Vec<Told> = told::<InboxState>(&detail.timeline, sentence);
-    let moves = story.len();
+    let moves = detail.timeline.len();
+    let piece = Slice::asked((&place, query), "timeline", MOVES, moves);
+    let told = piece.of(&told::<InboxState>(&detail.timeline, sentence)).to_vec();
+    let (whole, whole_effect) = (format!("{place}/payload"), format!("{place}/effect"));
     let subject = Subject::new(TargetType::Inbox, row.id.to_string());
     let (mark, kind, key, version) =
         (row.status, row.consumer.clone(), row.message_id.clone(), row.version);
     let verdict = standing(&detail);
     let (facts, already) = (facts(&detail), already(&detail));
+    let masked = [&detail.payload, &detail.effect].into_iter().flatten().map(|body| body.masked);
+    let reveal = reveal_link(masked.sum(), &subject, None);
     let payload = match detail.payload {
-        Some(body) => view! { <Body body label="Message as text"/> }.into_any(),
+        Some(body) => view! { <Body body label="Message as text" whole/> }.into_any(),
         None => view! { <p class="prose">"Its contents have been removed."</p> }.into_any(),
     };
     let effect = detail.effect.map(|body| {
         view! {
             <Part id="effect" title="What it asks to start">
-                <Body body label="What it asks to start, as text"/>
+                <Body body label="What it asks to start, as text" whole=whole_effect/>
             </Part>
         }
     });
-    let others = others(detail.conflicts);
+    let others = others(&detail.conflicts, &place, query);
+    let story = view! { <Moves told piece=&piece/> }.into_any();
     view! {
         <article class="detail">
             <RecordHead subject=&subject mark kind key sub version actions/>
@@ -118,12 +132,13 @@ fn shown(page: Noted<MessageDetail>, refused: Option<RefusedForm>) -> AnyView {
                     {effect}
                     <Part id="payload" title="What it says">
                         {payload}
+                        {reveal}
                     </Part>
                     {others}
                     <Part id="timeline" title="Timeline" count=moves>
-                        <Moves told=story/>
+                        {story}
                     </Part>
-                    <Notes notes refused/>
+                    <Notes notes refused place=(&place, query)/>
                 </div>
                 {facts}
             </div>
@@ -133,20 +148,27 @@ fn shown(page: Noted<MessageDetail>, refused: Option<RefusedForm>) -> AnyView {
 }
 
 /// The same id with other contents: each was refused.
-fn others(conflicts: Vec<MessageConflict>) -> Option<AnyView> {
+fn others(conflicts: &[MessageConflict], place: &str, query: &str) -> Option<AnyView> {
     if conflicts.is_empty() {
         return None;
     }
     let count = conflicts.len();
-    let items = conflicts
+    let piece = Slice::asked((place, query), "conflicts", OTHERS, count);
+    let items = piece
+        .of(conflicts)
+        .to_vec()
         .into_iter()
         .map(|conflict| {
+            let since = text::machine_micros(conflict.first_at);
+            let whole = href(&format!("{place}/other"), [("since", since.as_str())]);
             let times = match conflict.count {
                 1 => "Refused once, ".to_owned(),
                 many => format!("Refused {many} times, last "),
             };
             let body = match conflict.payload {
-                Some(body) => view! { <Body body label="The other content as text"/> }.into_any(),
+                Some(body) => {
+                    view! { <Body body label="The other content as text" whole/> }.into_any()
+                }
                 None => view! { <p class="prose">"This content was counted and not kept."</p> }
                     .into_any(),
             };
@@ -162,6 +184,7 @@ fn others(conflicts: Vec<MessageConflict>) -> Option<AnyView> {
         view! {
             <Part id="conflicts" title="Same id, other content" count>
                 <div class="stack">{items}</div>
+                {piece.ways()}
             </Part>
         }
         .into_any(),

@@ -74,7 +74,7 @@ fn row(row: MessageRow, as_of: DateTime<Utc>) -> AnyView {
         view! { <span class="flag"><Icon name=IconName::Conflict/> "other content"</span> }
     });
     view! {
-        <Row record=RecordType::Message id=row.id.to_string()>
+        <Row record=RecordType::Message id=row.id.to_string() named=row.message_id.clone()>
             <td role="cell" class="col-status">
                 {row.status.needs_person().then(|| view! { <PersonDot/> })}
                 <MarkBadge mark=row.status/>

@@ -106,6 +106,7 @@ fn shown(page: Noted<IncidentDetail>, query: &str) -> AnyView {
     }
     .into_any();
     let subject = Subject::new(TargetType::Incident, row.id.to_string());
+    let path = format!("/incidents/{}", row.id);
     let piece = records_piece(&detail, query, None);
     let list = view! {
         {record_list(piece.of(&detail.records).iter().map(|record| &record.now))}
@@ -136,9 +137,9 @@ fn shown(page: Noted<IncidentDetail>, query: &str) -> AnyView {
                     <Part id="timeline" title="One timeline of all of them">
                         {told}
                     </Part>
-                    <Notes notes refused/>
+                    <Notes notes refused place=(&path, query)/>
                     {report(&detail)}
-                    <Audit audit=detail.audit.clone()/>
+                    <Audit audit=&detail.audit place=&path query/>
                 </div>
                 {facts(&detail)}
             </div>
@@ -156,6 +157,8 @@ fn story(detail: &IncidentDetail, query: &str) -> AnyView {
         .map(|record| ((record.now.record, record.now.id.as_str()), record))
         .collect();
     let told: Vec<_> = detail.story.iter().map(|step| told(step, &names)).collect();
+    // The story comes in pages of its own: what came is all of this one.
+    let piece = Slice::asked((&path, query), "timeline", told.len().max(1), told.len());
     let first = value(query, "after")
         .map(|_| view! { <a href=format!("{path}#timeline")>"The beginning"</a> });
     let next = detail.story_next.as_ref().map(|next| {
@@ -164,7 +167,7 @@ fn story(detail: &IncidentDetail, query: &str) -> AnyView {
     let ways =
         (first.is_some() || next.is_some()).then(|| view! { <p class="slice">{first} {next}</p> });
     view! {
-        <Moves told/>
+        <Moves told piece=&piece/>
         {ways}
     }
     .into_any()

@@ -152,6 +152,7 @@ fn form(gathering: &Gathering, kept: Kept, refusal: Option<&RefusalView>) -> Any
         />
     }
     .into_any();
+    let labels = vec![(NEW.to_owned(), "Open the incident with these records".to_owned())];
     view! {
         {hint}
         <form class="form" method="post" action=Gather::PATH aria-label="Gather into an incident">
@@ -168,7 +169,7 @@ fn form(gathering: &Gathering, kept: Kept, refusal: Option<&RefusalView>) -> Any
                 </p>
             </div>
             <div class="form-actions">
-                <Submit label="Gather the records" choices=Vec::new() busy="Sending" enabled/>
+                <Submit label="Gather the records" choices=labels busy="Sending" enabled/>
                 <a class="button" href="/incidents">"Back without doing it"</a>
             </div>
         </form>

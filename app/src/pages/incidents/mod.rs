@@ -10,4 +10,5 @@ pub use detail::DetailPage;
 pub use form::FormPage;
 pub use gather::GatherPage;
 pub use list::ListPage;
+pub(super) use list::cause;
 pub use report::ReportPage;

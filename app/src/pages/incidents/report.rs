@@ -185,7 +185,7 @@ fn records(report: &IncidentReport) -> AnyView {
 fn timeline(report: &IncidentReport) -> AnyView {
     let rows = report.timeline.iter().take(STEPS).map(|step| told(report, step)).collect();
     let count = report.timeline.len();
-    let table = table("Table: timeline", vec!["When (UTC)", "What", "Record", "Who"], rows);
+    let table = table("Table: timeline", vec!["When", "What", "Record", "Who"], rows);
     let rest = rest(STEPS.min(count), count, report.timeline_cut);
     view! {
         <Part id="timeline" title="Timeline" count>
@@ -222,7 +222,7 @@ fn name(report: &IncidentReport, record: RecordType, id: &str) -> String {
 fn decisions(report: &IncidentReport) -> Option<AnyView> {
     let count = report.decisions.len();
     let rows = report.decisions.iter().take(DECISIONS).map(|made| decided(report, made)).collect();
-    let heads = vec!["When (UTC)", "Decision", "Record", "Who", "Why", "Receipt"];
+    let heads = vec!["When", "Decision", "Record", "Who", "Why", "Receipt"];
     let table = table("Table: decisions", heads, rows);
     let rest = rest(DECISIONS.min(count), count, report.decisions_cut);
     (count > 0).then(|| {
@@ -257,7 +257,7 @@ fn decided(report: &IncidentReport, made: &ReportDecision) -> AnyView {
 fn notes(report: &IncidentReport) -> Option<AnyView> {
     let count = report.notes.len();
     let rows = report.notes.iter().take(NOTES).map(|note| noted(report, note)).collect();
-    let table = table("Table: notes", vec!["When (UTC)", "Who", "Record", "Note"], rows);
+    let table = table("Table: notes", vec!["When", "Who", "Record", "Note"], rows);
     let rest = rest(NOTES.min(count), count, report.notes_cut);
     (count > 0).then(|| {
         view! {

@@ -15,7 +15,7 @@ use crate::{
     api::{
         found::Found,
         notes::NotesOf,
-        operations::{OperationPage, operation},
+        operations::{OperationPage, Piece, operation_told},
         reading::Reading,
         records::{links, plan},
         refused::RefusedForm,
@@ -28,6 +28,7 @@ use crate::{
         part::Part,
         plan::plan_list,
         related::related,
+        slice::{Slice, asked_for},
         timeline::{Timeline, axis::Axis},
         verdict_band::VerdictBand,
     },
@@ -39,12 +40,17 @@ use crate::{
     },
 };
 
+/// Events that one page shows: the last, unless its address asks for others.
+const ITEMS: usize = 40;
+
 /// The page of an operation.
 #[component]
 pub fn DetailPage() -> impl IntoView {
     let id = record_id();
-    let refused = RefusedForm::from_query(&query());
-    let page = Reading::new(move || load(id));
+    let query = query();
+    let refused = RefusedForm::from_query(&query);
+    let from = asked_for(&query, "timeline");
+    let page = Reading::new(move || load(id, from));
     let undoing = Reading::new(move || async move {
         match id {
             Some(id) => plan(id).await.ok(),
@@ -60,7 +66,7 @@ pub fn DetailPage() -> impl IntoView {
     let content = Suspend::new(async move {
         let (plan, links) = (undoing.await, belongs.await);
         match page.await {
-            Ok(Found::Here(page)) => view! { <Shown page plan links refused/> }.into_any(),
+            Ok(Found::Here(page)) => view! { <Shown page plan links refused query/> }.into_any(),
             Ok(Found::Elsewhere(tenant)) => view! { <InAnotherTenant tenant/> }.into_any(),
             Err(error) => view! { <Failed error/> }.into_any(),
         }
@@ -71,9 +77,12 @@ pub fn DetailPage() -> impl IntoView {
     }
 }
 
-async fn load(id: Option<OperationId>) -> Result<Found<OperationPage>, ConsoleError> {
+async fn load(
+    id: Option<OperationId>,
+    from: Option<usize>,
+) -> Result<Found<OperationPage>, ConsoleError> {
     match id {
-        Some(id) => operation(id).await,
+        Some(id) => operation_told(id, Piece { from, size: ITEMS }).await,
         None => Err(no_such_record()),
     }
 }
@@ -84,11 +93,16 @@ fn Shown(
     plan: Option<CompensationPlan>,
     links: OperationLinks,
     refused: Option<RefusedForm>,
+    query: String,
 ) -> impl IntoView {
     let OperationPage { mut detail, form_key, may_note } = page;
-    let ended = detail.row.status.is_final();
+    let path = format!("/operations/{}", detail.row.id);
+    let count = detail.timeline_total;
+    let piece = Slice::read((&path, &query), "timeline", ITEMS, (detail.timeline_from, count));
+    // Only the last piece reaches to now.
+    let last = detail.timeline_from + detail.timeline.len() >= count;
+    let ended = detail.row.status.is_final() || !last;
     let now = (!ended).then_some(detail.as_of);
-    let count = detail.timeline.len();
     // Before anybody asks for it, how it would be undone stands on the form.
     let asked_for = plan.filter(|plan| {
         plan.awaited.iter().chain(&plan.undone).any(|planned| planned.undo.is_some())
@@ -106,7 +120,7 @@ fn Shown(
         NotesOf { about: detail.row.id.into(), notes: detail.notes.clone(), form_key, may_note };
     let story = view! {
         <Axis items=&detail.timeline now/>
-        <Timeline items=&detail.timeline as_of=detail.as_of ended/>
+        <Timeline items=&detail.timeline piece=&piece as_of=detail.as_of ended/>
     }
     .into_any();
     view! {
@@ -121,17 +135,28 @@ fn Shown(
                     </Part>
                     {belongs}
                     {undo}
-                    <Incidents incidents=detail.incidents.clone()/>
+                    <Incidents incidents=&detail.incidents place=(&path, &query)/>
                     <Conflicts
                         conflicts=detail.conflicts.clone()
                         amount=detail.row.amount.clone()
                         as_of=detail.as_of
                     />
-                    <Evidence evidence=detail.evidence.clone() fence=detail.row.lease.fence/>
-                    <Payload payload=detail.payload.clone()/>
-                    <Response response=detail.response.clone()/>
-                    <Notes notes taken_by=detail.row.taken_by.clone() refused/>
-                    <Audit audit=detail.audit.clone()/>
+                    <Evidence
+                        id=detail.row.id
+                        evidence=&detail.evidence
+                        fence=detail.row.lease.fence
+                        tombstoned=detail.row.tombstoned
+                        place=(&path, &query)
+                    />
+                    <Payload id=detail.row.id payload=detail.payload.clone()/>
+                    <Response id=detail.row.id response=detail.response.clone()/>
+                    <Notes
+                        notes
+                        taken_by=detail.row.taken_by.clone()
+                        refused
+                        place=(&path, &query)
+                    />
+                    <Audit audit=&detail.audit place=&path query=&query/>
                 </div>
                 <FactsColumn detail=&detail/>
             </div>

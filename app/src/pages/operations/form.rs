@@ -12,12 +12,13 @@ use super::{
 };
 use crate::{
     api::{
+        evidence::files,
         found::Found,
         operations::{OperationPage, ask_provider, operation},
         reading::Reading,
         receipts::receipt,
         records::plan,
-        refused::RefusedForm,
+        refused::{Kept, RefusedForm},
     },
     error::ConsoleError,
     location::value,
@@ -52,6 +53,18 @@ pub fn FormPage() -> impl IntoView {
             _ => None,
         }
     });
+    let kept = value(&query, "attached").map(|_| Kept::from_query(&query));
+    let carried = refused.as_ref().map(|refused| &refused.kept).or(kept.as_ref());
+    let carried = carried.map(|kept| kept.evidence_files.clone()).unwrap_or_default();
+    let files = Reading::new(move || {
+        let carried = carried.clone();
+        async move {
+            match place {
+                Some((id, _)) => files(id, carried).await.unwrap_or_default(),
+                None => Vec::new(),
+            }
+        }
+    });
     let stands = refused.as_ref().and_then(|refused| refused.refusal.receipt);
     let other = Reading::new(move || async move {
         match stands {
@@ -61,11 +74,11 @@ pub fn FormPage() -> impl IntoView {
     });
     let content = Suspend::new(async move {
         let (answer, plan) = (answer.await, undoing.await);
-        let (other, page) = (other.await, page.await);
+        let (other, page, files) = (other.await, page.await, files.await);
         match (page, place) {
             (Ok(Found::Here(page)), Some((_, verb))) => {
                 let opened_at = opened_at.filter(|at| *at < page.detail.row.version);
-                let known = Known { answer, plan, other, opened_at };
+                let known = Known { answer, plan, other, files, kept, opened_at };
                 view! { <FormBody detail=&page.detail verb known refused/> }.into_any()
             }
             (Ok(Found::Here(_)), None) => view! { <Failed error=no_such_record()/> }.into_any(),

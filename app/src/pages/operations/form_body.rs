@@ -4,7 +4,7 @@ use domain::{
     action::Verb,
     problem::Code,
     reconciliation::ProviderAnswer,
-    view::{ActionOffer, CompensationPlan, OperationDetail, Receipt},
+    view::{ActionOffer, CompensationPlan, EvidenceFile, OperationDetail, Receipt},
 };
 use leptos::prelude::*;
 
@@ -42,6 +42,10 @@ pub struct Known {
     pub plan: Option<CompensationPlan>,
     /// The decision that stands instead of a refused one.
     pub other: Option<Receipt>,
+    /// The files that the form carries as evidence.
+    pub files: Vec<EvidenceFile>,
+    /// What was typed before a file was attached.
+    pub kept: Option<Kept>,
     /// The version that the form was opened at, where the record has moved on since: the decision is
     /// still about that one, so that sending it again finds its receipt (D41).
     pub opened_at: Option<i64>,
@@ -62,7 +66,7 @@ pub fn FormBody<'a>(
     let row = &detail.row;
     let offer = detail.actions.iter().find(|offer| offer.verb == verb).cloned();
     let (refusal, kept) = refused.map(|refused| (refused.refusal, refused.kept)).unzip();
-    let kept = kept.unwrap_or_default();
+    let kept = kept.or(known.kept).unwrap_or_default();
     let refused = refusal.as_ref().map(|refusal| {
         let other = known.other.as_ref();
         view! { <RefusalSummary refusal verb detail other/> }.into_any()
@@ -94,7 +98,7 @@ pub fn FormBody<'a>(
     };
     let mut decided_on = detail.clone();
     decided_on.row.version = known.opened_at.unwrap_or(row.version);
-    let form = form(&decided_on, verb, refusal.as_ref(), kept, enabled);
+    let form = form(&decided_on, verb, refusal.as_ref(), kept, &known.files, enabled);
     view! {
         <article class="detail">
             <header class="detail-head">
@@ -132,6 +136,7 @@ fn form(
     verb: Verb,
     refusal: Option<&RefusalView>,
     kept: Kept,
+    files: &[EvidenceFile],
     enabled: bool,
 ) -> AnyView {
     let status = detail.row.status;
@@ -143,7 +148,8 @@ fn form(
     }
     .into_any();
     if matches!(verb, Verb::Confirm | Verb::Correct) {
-        return view! { <ConfirmForm verb detail kept refusal enabled consequence/> }.into_any();
+        return view! { <ConfirmForm verb detail kept files refusal enabled consequence/> }
+            .into_any();
     }
     let label = words::title(verb, status);
     view! {

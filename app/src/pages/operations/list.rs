@@ -43,19 +43,14 @@ fn fields(kinds: Vec<String>) -> Vec<FilterField> {
     let states = Status::ALL.into_iter().map(|status| (StatusFilter::Is(status), status.label()));
     let states = states.chain([(StatusFilter::Tombstone, "tombstone")]);
     vec![
-        FilterField::elsewhere("q", "search"),
         FilterField::choice(
             "status",
             "State",
             "any state",
             states.map(|(value, word)| (value.as_str().to_owned(), word.to_owned())),
         ),
-        FilterField::choice(
-            "operation",
-            "Kind",
-            "any kind",
-            kinds.into_iter().map(|kind| (kind.clone(), kind)),
-        ),
+        FilterField::kind(kinds),
+        FilterField::text("q", "Search", "key, invoice, reference, id"),
         FilterField::day("from", "Reserved from"),
         FilterField::day("to", "Reserved before"),
         FilterField::check("needs_manual", "needs a person"),

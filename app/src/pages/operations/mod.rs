@@ -1,6 +1,7 @@
 //! `/operations`: the list, one operation in full, and the forms by which people decide about it.
 
 mod detail;
+mod evidence_form;
 mod form;
 mod form_body;
 mod known;
@@ -11,5 +12,6 @@ mod sections;
 mod words;
 
 pub use detail::DetailPage;
+pub use evidence_form::EvidenceFormPage;
 pub use form::FormPage;
 pub use list::ListPage;

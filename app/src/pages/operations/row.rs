@@ -50,8 +50,9 @@ pub const ATTENTION_COLUMNS: &[Column] = &[
 /// A row of `/operations`.
 pub fn list_row(row: OperationRow, as_of: DateTime<Utc>) -> AnyView {
     let flags = flags(&row);
+    let (id, status) = (row.id.to_string(), status_word(row.status, row.tombstoned));
     view! {
-        <Row record=RecordType::Operation id=row.id.to_string() status=status_word(row.status, row.tombstoned)>
+        <Row record=RecordType::Operation id status named=row.key.clone()>
             <td role="cell" class="col-status">
                 {row.needs_manual.then(|| view! { <PersonDot/> })}
                 <StateBadge status=row.status tombstoned=row.tombstoned/>

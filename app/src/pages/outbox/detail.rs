@@ -22,11 +22,13 @@ use crate::{
     components::{
         body_view::Body,
         facts::{fact, fact_at, fact_key},
-        moves::{Moves, told},
+        moves::{MOVES, Moves, told},
         notes::Notes,
         part::Part,
         record_head::{Offered, RecordHead},
         related::{operation_link, related},
+        reveal_link::reveal_link,
+        slice::Slice,
         timestamp::Timestamp,
         verdict_band::VerdictBand,
     },
@@ -37,13 +39,17 @@ use crate::{
     text,
 };
 
+/// Deliveries that one page shows, and the most of what one of them said, in bytes of the page.
+const DELIVERIES: usize = 30;
+const MAX_ERROR: usize = 1_000;
+
 /// The page of an event.
 #[component]
 pub fn DetailPage() -> impl IntoView {
-    let refused = RefusedForm::from_query(&query());
+    let query = query();
     view! {
         <Title text="Event · Onceover"/>
-        {record_page(event_page, move |page| shown(page, refused))}
+        {record_page(event_page, move |page| shown(page, &query))}
     }
 }
 
@@ -66,9 +72,11 @@ pub fn FormPage() -> impl IntoView {
     decision_page(TargetType::Outbox, event, about, words::decision)
 }
 
-fn shown(page: Noted<EventDetail>, refused: Option<RefusedForm>) -> AnyView {
+fn shown(page: Noted<EventDetail>, query: &str) -> AnyView {
+    let refused = RefusedForm::from_query(query);
     let Noted { record: detail, notes } = page;
     let row = &detail.row;
+    let place = format!("/outbox/{}", row.id);
     let sub = view! {
         {format!("number {} of its aggregate · version {} as of ", row.seq, row.version)}
         <Timestamp at=detail.as_of/>
@@ -83,19 +91,24 @@ fn shown(page: Noted<EventDetail>, refused: Option<RefusedForm>) -> AnyView {
             why: None,
         })
         .collect();
-    let told = told::<EventStatus>(&detail.timeline, sentence);
-    let (moves, deliveries) = (told.len(), detail.deliveries.len());
+    let (moves, deliveries) = (detail.timeline.len(), detail.deliveries.len());
+    let piece = Slice::asked((&place, query), "timeline", MOVES, moves);
+    let told = piece.of(&told::<EventStatus>(&detail.timeline, sentence)).to_vec();
+    let tries = Slice::asked((&place, query), "deliveries", DELIVERIES, deliveries);
     let subject = Subject::new(TargetType::Outbox, row.id.to_string());
     let (mark, kind, key, version) =
         (row.status, row.topic.clone(), row.aggregate.clone(), row.version);
     let verdict = standing(&detail);
-    let (lane, tried) = (order(&detail.order, row), attempts(&detail.deliveries));
+    let (lane, tried) = (order(&detail.order, row), attempts(&detail.deliveries, &tries));
     let facts = facts(&detail);
     let operation = detail
         .operation
         .clone()
         .map(|operation| related("operation", "The operation that it tells of", vec![operation]));
     let payload = detail.payload;
+    let reveal = reveal_link(payload.masked, &subject, None);
+    let whole = format!("{place}/payload");
+    let story = view! { <Moves told piece=&piece/> }.into_any();
     view! {
         <article class="detail">
             <RecordHead subject=&subject mark kind key sub version actions/>
@@ -109,13 +122,14 @@ fn shown(page: Noted<EventDetail>, refused: Option<RefusedForm>) -> AnyView {
                         {tried}
                     </Part>
                     <Part id="payload" title="What it tells">
-                        <Body body=payload label="Payload as text"/>
+                        <Body body=payload label="Payload as text" whole/>
+                        {reveal}
                     </Part>
                     {operation}
                     <Part id="timeline" title="Timeline" count=moves>
-                        <Moves told/>
+                        {story}
                     </Part>
-                    <Notes notes refused/>
+                    <Notes notes refused place=(&place, query)/>
                 </div>
                 {facts}
             </div>
@@ -124,16 +138,18 @@ fn shown(page: Noted<EventDetail>, refused: Option<RefusedForm>) -> AnyView {
     .into_any()
 }
 
-fn attempts(deliveries: &[EventAttempt]) -> AnyView {
+fn attempts(deliveries: &[EventAttempt], piece: &Slice) -> AnyView {
     if deliveries.is_empty() {
         return view! { <p class="prose">"It has not been delivered yet."</p> }.into_any();
     }
-    let rows = deliveries
+    let rows = piece
+        .of(deliveries)
         .iter()
         .map(|attempt| {
             let took = attempt.took_ms.map(|ms| format!(" after {}", text::span(i64::from(ms))));
-            let error =
-                attempt.error.clone().map(|error| view! { <p class="timeline-who">{error}</p> });
+            let error = attempt.error.as_deref().map(|error| {
+                view! { <p class="timeline-who">{text::cut_end(error, MAX_ERROR)}</p> }
+            });
             let to = attempt.destination.clone().unwrap_or_else(|| "no destination".to_owned());
             view! {
                 <li>
@@ -147,7 +163,7 @@ fn attempts(deliveries: &[EventAttempt]) -> AnyView {
             }
         })
         .collect_view();
-    view! { <ul class="receipt-also">{rows}</ul> }.into_any()
+    view! { <ul class="receipt-also">{rows}</ul> {piece.ways()} }.into_any()
 }
 
 fn facts(detail: &EventDetail) -> AnyView {

@@ -76,7 +76,7 @@ fn row(row: EventRow, as_of: DateTime<Utc>) -> AnyView {
     };
     let destination = row.destination.map(|name| view! { <Key text=name/> });
     view! {
-        <Row record=RecordType::Event id=row.id.to_string()>
+        <Row record=RecordType::Event id=row.id.to_string() named=format!("{} {}", row.aggregate, row.seq)>
             <td role="cell" class="col-status">
                 {(row.status == EventStatus::Dead).then(|| view! { <PersonDot/> })}
                 <MarkBadge mark=row.status/>

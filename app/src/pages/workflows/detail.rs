@@ -24,7 +24,7 @@ use crate::{
         facts::{fact, fact_at, fact_key},
         icon::IconName,
         mark::Mark,
-        moves::{Moves, Told},
+        moves::{MOVES, Moves, Told},
         notes::Notes,
         part::Part,
         plan::plan_piece,
@@ -43,7 +43,6 @@ use crate::{
 /// What one page shows of each part, so that it stays far below its bound however long a workflow is.
 const STEPS: usize = 50;
 const UNDOS: usize = 40;
-const MOVES: usize = 60;
 
 /// The page of a workflow.
 #[component]
@@ -108,7 +107,6 @@ fn shown(page: Noted<WorkflowDetail>, query: &str) -> AnyView {
     let moves = detail.timeline.len();
     let moved = piece("timeline", MOVES, moves);
     let told: Vec<_> = moved.of(&detail.timeline).iter().map(told).collect();
-    let others = moved.ways();
     let subject = Subject::new(TargetType::Workflow, row.id.to_string());
     let (kind, key) = (row.kind.clone(), row.key.clone());
     let undone = !detail.plan.awaited.is_empty() || !detail.plan.undone.is_empty();
@@ -124,7 +122,7 @@ fn shown(page: Noted<WorkflowDetail>, query: &str) -> AnyView {
     let count = detail.steps.len();
     let steps = waterfall(detail, &piece("steps", STEPS, count));
     let waiting = waits(&detail.approvals);
-    let audit = detail.audit.clone();
+    let story = view! { <Moves told piece=&moved/> }.into_any();
     view! {
         <article class="detail">
             <RecordHead subject=&subject mark=row.status kind key sub version=row.version actions/>
@@ -137,11 +135,10 @@ fn shown(page: Noted<WorkflowDetail>, query: &str) -> AnyView {
                     </Part>
                     {plan}
                     <Part id="timeline" title="Timeline" count=moves>
-                        <Moves told/>
-                        {others}
+                        {story}
                     </Part>
-                    <Notes notes refused/>
-                    <Audit audit/>
+                    <Notes notes refused place=(&path, query)/>
+                    <Audit audit=&detail.audit place=&path query/>
                 </div>
                 {facts(detail)}
             </div>

@@ -70,7 +70,7 @@ fn fields() -> Vec<FilterField> {
 fn row(row: WorkflowRow, as_of: DateTime<Utc>) -> AnyView {
     let mark = Mark::from(row.status);
     view! {
-        <Row record=RecordType::Workflow id=row.id.to_string()>
+        <Row record=RecordType::Workflow id=row.id.to_string() named=row.key.clone()>
             <td role="cell" class="col-status">
                 {mark.person.then(|| view! { <PersonDot/> })}
                 <MarkBadge mark/>

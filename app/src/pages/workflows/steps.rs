@@ -3,12 +3,15 @@
 
 use chrono::{DateTime, Utc};
 use domain::{
-    view::{StepView, WorkflowDetail},
+    access::Permission,
+    action::{Subject, TargetType},
+    view::{ArtifactName, StepView, WorkflowDetail},
     workflow::{StepState, WorkflowState},
 };
 use leptos::prelude::*;
 
 use crate::{
+    api::{records::permits, reveal::form},
     components::{
         mark::{Mark, MarkBadge},
         slice::Slice,
@@ -100,6 +103,16 @@ fn artifacts(detail: &WorkflowDetail, step: &StepView) -> Option<AnyView> {
     if step.artifacts.is_empty() {
         return None;
     }
+    let masks = step.operation.as_ref().is_some_and(|kind| detail.masking.contains(kind));
+    let may = permits(Permission::Reveal).unwrap_or_default();
+    let target = Subject::new(TargetType::Workflow, detail.row.id.to_string());
+    let lacks = (masks && !may).then(|| {
+        let why = format!(
+            "Masked fields stay masked in the downloads: your role lacks the right to {}.",
+            Permission::Reveal.label()
+        );
+        view! { <li class="cell-sub">{why}</li> }
+    });
     let items = step
         .artifacts
         .iter()
@@ -114,7 +127,16 @@ fn artifacts(detail: &WorkflowDetail, step: &StepView) -> Option<AnyView> {
                 let href = location::href(&format!("/workflows/{}/artifact", detail.row.id), parts);
                 view! { <a href=href download="">{name}</a> }.into_any()
             };
-            view! { <li title=artifact.sha256.clone()>{name} " " <span class="cell-sub">{size}</span></li> }
+            let reveal = (masks && may && !artifact.expired).then(|| {
+                let named =
+                    ArtifactName { step: step.step_key.clone(), name: artifact.name.clone() };
+                view! { " " <a href=form(&target, Some(&named))>"Reveal"</a> }
+            });
+            view! {
+                <li title=artifact.sha256.clone()>
+                    {name} " " <span class="cell-sub">{size}</span> {reveal}
+                </li>
+            }
         })
         .collect_view();
     let more = step.artifacts.len().saturating_sub(MAX_ARTIFACTS);
@@ -122,7 +144,7 @@ fn artifacts(detail: &WorkflowDetail, step: &StepView) -> Option<AnyView> {
         view! { <li class="cell-sub">{format!("and {more} more, by the JSON API")}</li> }
     });
     Some(
-        view! { <ul class="waterfall-artifacts" aria-label="Artifacts">{items} {more}</ul> }
+        view! { <ul class="waterfall-artifacts" aria-label="Artifacts">{items} {more} {lacks}</ul> }
             .into_any(),
     )
 }

@@ -82,7 +82,11 @@ pub async fn measure(bench: &Bench) -> Result<Vec<Line>, Fault> {
 impl Size {
     /// Claims, then what was claimed is told and as many new ones wait.
     async fn round(&mut self, round: usize) -> Result<Vec<f64>, Fault> {
-        let routes = Routes { prefixes: vec![String::new()], destinations: vec!["events".into()] };
+        let routes = Routes {
+            prefixes: vec![String::new()],
+            destinations: vec!["events".into()],
+            ..Routes::default()
+        };
         let rooms =
             Rooms { destinations: vec!["events".into()], rooms: vec![HEADS], wait_ms: vec![200] };
         let claim = Claim { owner: "w-bench", lease_ms: 30_000, max: HEADS, unrouted_ms: 300_000 };

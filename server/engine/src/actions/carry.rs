@@ -9,7 +9,7 @@ use domain::{
     view::ReceiptState,
 };
 
-use super::{ActionRequest, hand::Hand, held::Held, kind, member, operation, weigh::Weighed};
+use super::{ActionRequest, bulk, hand::Hand, held::Held, kind, member, operation, weigh::Weighed};
 use crate::{
     Engine, compensation,
     database::Tx,
@@ -56,6 +56,7 @@ pub(super) async fn out(
             let member = member.clone();
             member::grant(tx, hand, held, &member, request).await
         }
+        Held::Bulk(bulk) => bulk::carry_out(tx, hand, request, bulk, id).await,
     }
 }
 

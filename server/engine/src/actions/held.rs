@@ -5,7 +5,8 @@ use std::borrow::Cow;
 
 use domain::{
     action::{Subject, TargetType, Verb},
-    ids::{OperationId, TenantId},
+    bulk::totals,
+    ids::{BulkId, OperationId, TenantId},
     money::Money,
     problem::Code,
     view::{ReceiptState, StateWord},
@@ -20,6 +21,7 @@ use crate::{
     operations::lock_with_kind,
     store::{
         Target,
+        bulk::{self, Bulk},
         kind::{self, KindPolicy},
         operation::Operation,
         staff::{self, Member},
@@ -42,6 +44,8 @@ pub(super) enum Held {
     Member(Member),
     /// An incident that is to be opened under this id.
     NewIncident(Uuid),
+    /// A bulk as a whole.
+    Bulk(Box<Bulk>),
 }
 
 impl Held {
@@ -82,6 +86,11 @@ impl Held {
                 let member = staff::lock_member(tx, tenant, id).await?.ok_or_else(not_found)?;
                 Ok(Self::Member(member))
             }
+            TargetType::Bulk => {
+                let id: BulkId = subject.id.parse().map_err(|_| not_found())?;
+                let held = bulk::lock(tx, tenant, id).await?.ok_or_else(not_found)?;
+                Ok(Self::Bulk(Box::new(held)))
+            }
             // A request is settled by its own commands, under the lock of what it is about.
             // About a conflict nothing is decided.
             TargetType::Approval | TargetType::Conflict => Err(not_found()),
@@ -109,6 +118,7 @@ impl Held {
             Self::Kind(_, None) | Self::NewIncident(_) => of("absent", 0),
             Self::Kind(_, Some(current)) => of("in_force", current.1),
             Self::Member(member) => of(member.role.as_str(), member.version),
+            Self::Bulk(bulk) => of(bulk.row.status.as_str(), bulk.row.version),
         }
     }
 
@@ -120,6 +130,7 @@ impl Held {
             Self::Kind(..) => "operation kind",
             Self::Member(_) => "role",
             Self::NewIncident(_) => crate::store::incident::OPENED_BY_PERSON,
+            Self::Bulk(bulk) => bulk.row.verb.as_str(),
         }
     }
 
@@ -131,21 +142,27 @@ impl Held {
             Self::Kind(name, _) => Cow::Borrowed(name),
             Self::Member(member) => Cow::Borrowed(&member.email),
             Self::NewIncident(id) => Cow::Owned(id.to_string()),
+            Self::Bulk(bulk) => Cow::Owned(bulk.row.id.to_string()),
         }
     }
 
     /// The amount that a decision is about: what is to go back, where only a part is.
     pub(super) fn at_stake(&self, request: &ActionRequest) -> Option<Money> {
         let part = request.amount().filter(|_| request.verb == Verb::Compensate);
-        part.or_else(|| self.amount().cloned())
+        part.or_else(|| self.amount())
     }
 
-    /// The amount of the record.
-    const fn amount(&self) -> Option<&Money> {
+    /// The amount of the record; of a bulk what its set adds up to, where that is one amount.
+    fn amount(&self) -> Option<Money> {
         match self {
-            Self::Operation(held) => held.0.amount.as_ref(),
-            Self::Record(_, locked) => locked.amount.as_ref(),
+            Self::Operation(held) => held.0.amount.clone(),
+            Self::Record(_, locked) => locked.amount.clone(),
             Self::Kind(..) | Self::Member(_) | Self::NewIncident(_) => None,
+            Self::Bulk(bulk) => {
+                let known = bulk.sums.iter().all(|sum| sum.currency.is_some());
+                let mut totals = totals(&bulk.sums);
+                totals.pop().filter(|_| known && totals.is_empty())
+            }
         }
     }
 
@@ -153,7 +170,11 @@ impl Held {
     pub(super) const fn operation(&self) -> Option<OperationId> {
         match self {
             Self::Operation(held) => Some(held.0.target.id),
-            Self::Record(..) | Self::Kind(..) | Self::Member(_) | Self::NewIncident(_) => None,
+            Self::Record(..)
+            | Self::Kind(..)
+            | Self::Member(_)
+            | Self::NewIncident(_)
+            | Self::Bulk(_) => None,
         }
     }
 
@@ -162,9 +183,11 @@ impl Held {
         match self {
             Self::Operation(held) => held.1.approval_ttl_ms,
             Self::Kind(_, Some(current)) => current.0.approval_ttl_ms,
-            Self::Record(..) | Self::Kind(_, None) | Self::Member(_) | Self::NewIncident(_) => {
-                DEFAULT_TTL_MS
-            }
+            Self::Record(..)
+            | Self::Kind(_, None)
+            | Self::Member(_)
+            | Self::NewIncident(_)
+            | Self::Bulk(_) => DEFAULT_TTL_MS,
         }
     }
 

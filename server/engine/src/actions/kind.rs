@@ -3,7 +3,9 @@
 
 use domain::problem::Code;
 
-use super::{ActionRequest, carry::Effect, hand::Hand, held::Held, request::unfit, weigh::Weighed};
+use super::{
+    ActionRequest, carry::Effect, hand::Hand, held::Held, policy, request::unfit, weigh::Weighed,
+};
 use crate::{
     database::Tx,
     error::EngineError,
@@ -15,7 +17,8 @@ pub(super) fn weigh(
     current: Option<&(KindPolicy, i64)>,
     request: &ActionRequest,
 ) -> Result<Weighed, EngineError> {
-    let policy = policy(request)?;
+    let policy = asked(request)?;
+    policy::check(policy)?;
     let Some((current, _)) = current else { return Ok(Weighed::default()) };
     if current == policy {
         return Err(unfit("policy", "nothing would change"));
@@ -23,6 +26,15 @@ pub(super) fn weigh(
     let changes = loosened(current, policy);
     let second = (!changes.is_empty()).then(|| "It loosens what protects this kind.".to_owned());
     Ok(Weighed { second, changes, ..Weighed::default() })
+}
+
+/// What a new policy would loosen, before anybody sends it; refused as it would be then.
+pub(crate) fn preview(
+    current: Option<&KindPolicy>,
+    policy: &KindPolicy,
+) -> Result<Vec<String>, EngineError> {
+    policy::check(policy)?;
+    Ok(current.map(|current| loosened(current, policy)).unwrap_or_default())
 }
 
 /// Writes the policy.
@@ -33,13 +45,13 @@ pub(super) async fn put(
     request: &ActionRequest,
 ) -> Result<Effect, EngineError> {
     let before = held.state();
-    kind::put(tx, hand.tenant(), policy(request)?).await.map_err(unfit_policy)?;
+    kind::put(tx, hand.tenant(), asked(request)?).await.map_err(unfit_policy)?;
     let after = Held::lock(tx, hand.tenant(), &request.target).await?.state();
     let followed = vec!["It holds for every operation of this kind from now on.".to_owned()];
     Ok(Effect { before, after, followed })
 }
 
-fn policy(request: &ActionRequest) -> Result<&KindPolicy, EngineError> {
+fn asked(request: &ActionRequest) -> Result<&KindPolicy, EngineError> {
     request.policy.as_deref().ok_or_else(|| EngineError::refused(Code::Unprocessable))
 }
 

@@ -6,18 +6,22 @@
 //! second person (`weigh`), and its function (`carry`). The server makes a route of each.
 
 mod ask;
+mod bulk;
 mod carry;
 mod confirm;
 mod correct;
 mod desk;
+mod evidence;
 mod hand;
 mod held;
 mod incident;
 mod kind;
 mod member;
 mod operation;
+mod policy;
 mod receipt;
 mod request;
+mod row;
 mod settle;
 mod undo;
 mod view;
@@ -32,12 +36,16 @@ use domain::{
 };
 use serde_json::json;
 
+pub use evidence::{Attach, Attached};
 pub use request::ActionRequest;
 pub use settle::Settling;
 
 pub(crate) use ask::who_may;
+pub(crate) use bulk::why_two;
 pub(crate) use incident::{MAX_GATHERED, MAX_GATHERED_AT_ONCE, too_many_at_once};
-pub(crate) use view::{Seen, view as approval_view};
+pub(crate) use kind::preview;
+pub(crate) use request::checked_reason;
+pub(crate) use view::{Seen, evidence_files, view as approval_view};
 pub(crate) use weigh::leaves;
 
 use self::{hand::Hand, held::Held};
@@ -138,12 +146,12 @@ impl Engine {
             return Err(EngineError::refused(Code::NotFound));
         }
         by.require(verb.permission_on(kind))?;
-        let request = request.checked()?;
+        let request = self.with_named_file(by, request.checked()?).await?;
         let says = self.ask_first(by, &request).await?;
         let decided = retrying(|| async {
             crash_point!("C1");
             let mut tx = self.pools.begin_console(by.tenant_id()).await?;
-            let decided = decide(self, &mut tx, by, &request, says.as_ref()).await?;
+            let decided = decide(self, &mut tx, by, &request, says.as_ref(), Second::Ask).await?;
             crash_point!("C5");
             tx.commit().await?;
             Ok(decided)
@@ -211,6 +219,15 @@ pub(crate) fn entry<'a>(
     }
 }
 
+/// What is done where a decision takes a second person.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Second {
+    /// It is asked for (A5).
+    Ask,
+    /// The decision is refused: in a bulk nobody is asked row by row.
+    Refuse,
+}
+
 /// Decides under the target's lock, so that of two people one wins and the other is told.
 async fn decide(
     engine: &Engine,
@@ -218,6 +235,7 @@ async fn decide(
     by: &StaffCaller,
     request: &ActionRequest,
     says: Option<&ProviderAnswer>,
+    second: Second,
 ) -> Result<Decided, EngineError> {
     let hand = Hand::alone(by);
     let mut held = Held::lock_for(tx, by.tenant_id(), request).await?;
@@ -230,9 +248,15 @@ async fn decide(
     }
     let weighed = weigh::weigh(engine, tx, by.tenant_id(), &held, request, says).await?;
     if let Some(approval) = ask::open_request(tx, &hand, &held, request).await? {
+        if second == Second::Refuse {
+            return Err(held.refused(Code::ApprovalPending));
+        }
         return Ok(Decided::Asked { approval: Box::new(approval), replayed: true });
     }
     if weighed.second.is_some() {
+        if second == Second::Refuse {
+            return Err(row::takes_two(&held, &weighed));
+        }
         let approval = ask::ask(tx, &hand, &held, request, &weighed, says).await?;
         return Ok(Decided::Asked { approval: Box::new(approval), replayed: false });
     }

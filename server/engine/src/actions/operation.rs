@@ -11,8 +11,8 @@ use domain::{
 use serde_json::json;
 
 use super::{
-    ActionRequest, carry::Effect, confirm, contradicted, correct, hand::Hand, refused_on, undo,
-    weigh::Weighed,
+    ActionRequest, carry::Effect, confirm, contradicted, correct, hand::Hand, refused_on,
+    request::unfit, undo, weigh::Weighed,
 };
 use crate::{
     database::Tx,
@@ -22,6 +22,7 @@ use crate::{
     store::{
         evidence,
         evidence::NewEvidence,
+        evidence_file,
         kind::KindPolicy,
         lease,
         operation::{Change, Operation},
@@ -43,6 +44,7 @@ pub(super) async fn weigh(
     if !request.verb.fits(row.status) || row.tombstoned_at.is_some() {
         return Err(refused_on(Code::NotAllowedInState, row));
     }
+    check_files(tx, row, request).await?;
     let only = |event| Weighed { event: Some(event), ..Weighed::default() };
     let weighed = match request.verb {
         Verb::Confirm => confirm::weigh(tx, row, kind, request, says).await?,
@@ -60,6 +62,20 @@ pub(super) async fn weigh(
         return Err(contradicted(row, "Evidence on record says that it happened."));
     }
     Ok(weighed)
+}
+
+/// Every file that a decision names is there, on this operation.
+async fn check_files(
+    tx: &mut Tx,
+    row: &Operation,
+    request: &ActionRequest,
+) -> Result<(), EngineError> {
+    let (target, named) = (&request.target, request.evidence_files.as_slice());
+    let there = evidence_file::named(tx, row.target.tenant, target, named).await?;
+    if there.len() == named.len() && there.iter().all(|file| file.name.is_some()) {
+        return Ok(());
+    }
+    Err(unfit("evidence_files", "a file that is named is not attached to this operation"))
 }
 
 /// A release takes away a lease that ended; a live one needs force and a second person (D42).

@@ -21,7 +21,7 @@ use crate::{
     store::{
         Target, answer,
         answer::StoredAnswer,
-        audit, lease,
+        audit, evidence_file, lease,
         operation::{self, NewOperation},
     },
 };
@@ -50,6 +50,12 @@ pub(super) async fn read(tx: &mut Tx, action: Target) -> Result<Receipt, EngineE
     let mut receipt: Receipt = serde_json::from_slice(&body)
         .map_err(|error| EngineError::Unreadable(format!("receipt {}: {error}", action.id)))?;
     receipt.also_decided_by = audit::repeats(tx, action).await?;
+    if !receipt.evidence_files.is_empty() {
+        // What has expired since is named no more.
+        let target = Subject::new(receipt.target_type, receipt.target.clone());
+        let ids: Vec<_> = receipt.evidence_files.iter().map(|file| file.id).collect();
+        receipt.evidence_files = evidence_file::named(tx, action.tenant, &target, &ids).await?;
+    }
     Ok(receipt)
 }
 
@@ -162,6 +168,13 @@ pub(super) async fn write(
         at: lease::clock(tx).await?,
         reason: request.reason.clone(),
         evidence: request.evidence.clone(),
+        evidence_files: evidence_file::named(
+            tx,
+            hand.tenant(),
+            &request.target,
+            &request.evidence_files,
+        )
+        .await?,
         approved_by: hand.approved_by(),
         before: effect.before,
         after: effect.after,

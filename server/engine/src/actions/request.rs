@@ -3,6 +3,7 @@
 use domain::{
     access::Role,
     action::{MAX_REASON_CHARS, Outcome, Subject, TargetType, Verb},
+    ids::EvidenceId,
     money::{Money, parse_currency},
     problem::Code,
     record::RecordName,
@@ -14,6 +15,8 @@ use crate::{error::EngineError, store::kind::KindPolicy};
 
 /// The longest evidence, in characters; the page says the same.
 const MAX_EVIDENCE: usize = 4_000;
+/// Files that one decision may name.
+const MAX_FILES: usize = 10;
 /// The longest reference, in characters.
 const MAX_REFERENCE: usize = 512;
 
@@ -39,6 +42,9 @@ pub struct ActionRequest {
     pub currency: Option<String>,
     /// Text or link.
     pub evidence: Option<String>,
+    /// Files that were attached to the operation before, as evidence of this decision.
+    #[serde(default)]
+    pub evidence_files: Vec<EvidenceId>,
     /// Release although the lease is live.
     pub force: bool,
     /// Confirm against the word of the provider or of the record.
@@ -74,6 +80,7 @@ impl ActionRequest {
             amount_minor: None,
             currency: None,
             evidence: None,
+            evidence_files: Vec::new(),
             force: false,
             overrides: false,
             policy: None,
@@ -123,20 +130,16 @@ impl ActionRequest {
                 .map_err(|_| EngineError::refused(Code::NotFound))?;
             request.target.id = id.to_string();
         }
-        request.reason = request.reason.trim().to_owned();
+        request.reason = checked_reason(
+            &request.reason,
+            "say why: the reason stands on the receipt and in the audit log",
+        )?;
         request.external_reference = trimmed(request.external_reference);
         request.evidence = trimmed(request.evidence);
         request.currency = trimmed(request.currency);
-        check_text("reason", Some(&request.reason), MAX_REASON_CHARS)?;
         check_text("summary", request.summary.as_deref(), MAX_REASON_CHARS)?;
         check_text("evidence", request.evidence.as_deref(), MAX_EVIDENCE)?;
         check_text("external_reference", request.external_reference.as_deref(), MAX_REFERENCE)?;
-        if request.reason.is_empty() {
-            return Err(unfit(
-                "reason",
-                "say why: the reason stands on the receipt and in the audit log",
-            ));
-        }
         if let Some(currency) = &request.currency {
             parse_currency(currency).map_err(|error| unfit("currency", &error.to_string()))?;
         }
@@ -149,6 +152,15 @@ impl ActionRequest {
         if !matches!(request.verb, Verb::Confirm | Verb::Correct) {
             request.outcome = None;
             request.external_reference = None;
+            request.evidence_files.clear();
+        }
+        request.evidence_files.sort_unstable();
+        request.evidence_files.dedup();
+        if request.evidence_files.len() > MAX_FILES {
+            return Err(unfit(
+                "evidence_files",
+                &format!("a decision names at most {MAX_FILES} files"),
+            ));
         }
         if !matches!(request.verb, Verb::Confirm | Verb::Compensate) {
             request.amount_minor = None;
@@ -208,12 +220,19 @@ pub(super) fn unfit(field: &str, detail: &str) -> EngineError {
     EngineError::field(Code::Unprocessable, field, detail)
 }
 
+/// A reason that must be there, trimmed.
+pub(crate) fn checked_reason(reason: &str, missing: &str) -> Result<String, EngineError> {
+    let reason = reason.trim();
+    check_reason(reason)?;
+    if reason.is_empty() { Err(unfit("reason", missing)) } else { Ok(reason.to_owned()) }
+}
+
 /// Checks a reason that is no part of a decision.
 pub(super) fn check_reason(reason: &str) -> Result<(), EngineError> {
     check_text("reason", Some(reason), MAX_REASON_CHARS)
 }
 
-fn check_text(field: &str, text: Option<&str>, max: usize) -> Result<(), EngineError> {
+pub(super) fn check_text(field: &str, text: Option<&str>, max: usize) -> Result<(), EngineError> {
     let Some(text) = text else { return Ok(()) };
     if text.chars().count() > max {
         return Err(unfit(field, &format!("{field} has more than {max} characters")));

@@ -1,7 +1,7 @@
 //! A request for a second person as it is shown, and what its requester saw.
 
 use domain::{
-    ids::StaffId,
+    ids::{EvidenceId, StaffId},
     machine::Machine as _,
     view::{ApprovalView, ReceiptState, StateWord},
 };
@@ -33,6 +33,11 @@ pub(crate) struct Seen {
 pub(super) fn decision(approval: &Approval) -> Result<ActionRequest, EngineError> {
     serde_json::from_value(approval.decision.clone())
         .map_err(|error| EngineError::Unreadable(format!("request {}: {error}", approval.id)))
+}
+
+/// The files that it names as evidence.
+pub(crate) fn evidence_files(approval: &Approval) -> Result<Vec<EvidenceId>, EngineError> {
+    Ok(decision(approval)?.evidence_files)
 }
 
 /// What its requester saw.
@@ -76,6 +81,7 @@ pub(crate) fn view(approval: &Approval, reader: StaffId) -> Result<ApprovalView,
         expires_at: approval.expires_at,
         reason: approval.reason.clone(),
         evidence: approval.evidence.clone(),
+        evidence_files: Vec::new(),
         seen: seen.state,
         provider: seen.provider,
         now: None,

@@ -11,7 +11,7 @@ use domain::{
 
 use uuid::Uuid;
 
-use super::{ActionRequest, held::Held, incident, kind, member, operation};
+use super::{ActionRequest, bulk, held::Held, incident, kind, member, operation};
 use crate::{
     Engine,
     compensation::{check_retry, retry_needs_second_person},
@@ -51,6 +51,7 @@ pub(super) async fn weigh(
         Held::Kind(_, current) => kind::weigh(current.as_deref(), request),
         Held::Member(member) => member::weigh(member, request),
         Held::NewIncident(id) => incident::weigh_opening(tx, tenant, *id, request).await,
+        Held::Bulk(held) => bulk::weigh(tx, held, request).await,
     }
 }
 
@@ -66,6 +67,12 @@ pub(crate) fn leaves(kind: TargetType, verb: Verb) -> &'static [&'static str] {
         (TargetType::Outbox, Verb::Requeue | Verb::Skip) => &["dead"],
         (TargetType::Inbox, Verb::Run | Verb::Drop) => &["dead", "quarantined"],
         (TargetType::Incident, Verb::Close | Verb::Add | Verb::Remove) => &["open"],
+        (TargetType::Bulk, Verb::Run) => &["ready"],
+        (TargetType::Bulk, Verb::Pause) => &["running"],
+        (TargetType::Bulk, Verb::Resume) => &["paused"],
+        (TargetType::Bulk, Verb::Abandon) => {
+            &["freezing", "checking", "ready", "running", "paused"]
+        }
         _ => &[],
     }
 }

@@ -1,5 +1,5 @@
-//! Requests for a second person: the lists *asked by me*, *asked by others* and *decided*, and one
-//! request with the difference to now.
+//! Requests for a second person: the lists *waiting for me*, *asked by me*, *asked by others* and
+//! *decided*, and one request with the difference to now.
 
 use domain::{
     access::Permission,
@@ -15,12 +15,12 @@ use uuid::Uuid;
 use super::bounds;
 use crate::{
     Engine, StaffCaller,
-    actions::{approval_view, who_may},
+    actions::{approval_view, evidence_files, who_may},
     error::EngineError,
     settings::Limits,
     store::{
         approval::{self, Narrowing},
-        lease, subject,
+        evidence_file, lease, subject,
     },
 };
 
@@ -37,9 +37,21 @@ impl Engine {
         by.require(Permission::Read)?;
         let (engine, by) = (self.clone(), by.clone());
         let mut narrowing = found(self, &by, filter)?;
+        // Nothing waits for whoever cannot decide.
+        let idle = filter.waiting && !by.permits(Permission::Approve);
         Self::detached(async move {
             let mut tx = engine.pools.begin_console(by.tenant_id()).await?;
             let now = lease::clock(&mut tx).await?;
+            if idle {
+                tx.rollback().await?;
+                return Ok(Page {
+                    items: Vec::new(),
+                    next: None,
+                    previous: None,
+                    narrow: false,
+                    as_of: now,
+                });
+            }
             let limit = narrowing.limit;
             narrowing.limit += 1;
             let mut ids = approval::ids(&mut tx, &narrowing).await?;
@@ -80,6 +92,9 @@ impl Engine {
                 .ok_or_else(|| EngineError::refused(Code::NotFound))?;
             let mut shown = approval_view(&stored, by.staff_id())?;
             shown.now = subject::read(&mut tx, tenant, &stored.target).await?;
+            let files = evidence_files(&stored)?;
+            shown.evidence_files =
+                evidence_file::named(&mut tx, tenant, &stored.target, &files).await?;
             if stored.status == ApprovalStatus::Pending {
                 let may = who_may(&mut tx, &stored, tenant).await?;
                 shown.may_approve = may.into_iter().map(|person| person.name).collect();
@@ -105,8 +120,11 @@ fn narrow(
     filter: &ApprovalFilter,
     limits: &Limits,
 ) -> Result<Narrowing, EngineError> {
-    if filter.mine && filter.others {
-        return Err(bounds::unfit("others", "mine and others exclude each other"));
+    if filter.mine && (filter.others || filter.waiting) {
+        return Err(bounds::unfit("others", "what one asked for waits for others"));
+    }
+    if filter.waiting && filter.decided {
+        return Err(bounds::unfit("decided", "what is decided waits for nobody"));
     }
     let (cursor, limit) = bounds::page(&[], &filter.cursor, filter.limit, limits)?;
     let wanted = |status: &ApprovalStatus| match filter.status {
@@ -118,7 +136,8 @@ fn narrow(
         tenant: by.tenant_id(),
         statuses: statuses.map(|status| status.as_str().to_owned()).collect(),
         by: filter.mine.then(|| by.staff_id()),
-        not_by: filter.others.then(|| by.staff_id()),
+        not_by: (filter.others || filter.waiting).then(|| by.staff_id()),
+        may: filter.waiting.then(|| by.staff_id()),
         cursor,
         limit,
     })

@@ -2,12 +2,12 @@
 //!
 //! Guards against the download that shows what every page masks.
 
-use domain::{access::Permission, ids::WorkflowId, json::Json, problem::Code};
+use domain::{access::Permission, ids::WorkflowId, problem::Code};
 
+use super::body::{unmaskable, whole};
 use crate::{
     Engine, StaffCaller,
     error::EngineError,
-    operations::masked,
     store::{artifact, kind, step, workflow::Address},
 };
 
@@ -50,21 +50,8 @@ impl Engine {
             .flatten();
             let stored = artifact::find(&mut tx, at, &key, &name).await?.ok_or_else(not_found)?;
             tx.commit().await?;
-            let hidden = || {
-                EngineError::refused_with(Code::PermissionMissing, |refusal| {
-                    refusal.missing = Some(Permission::Reveal);
-                })
-            };
-            let pointers = pointers.ok_or_else(hidden)?;
-            if pointers.is_empty() {
-                return Ok(StaffArtifact { body: stored.body, masked: 0 });
-            }
-            let json = Json::parse(&stored.body).map_err(|_| hidden())?;
-            let masking = masked(json, &pointers);
-            Ok(StaffArtifact {
-                body: masking.payload.pretty().into_bytes(),
-                masked: masking.masked,
-            })
+            let (body, masked) = whole(stored.body, &pointers.ok_or_else(unmaskable)?)?;
+            Ok(StaffArtifact { body, masked })
         })
         .await
     }

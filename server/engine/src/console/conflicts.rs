@@ -25,7 +25,7 @@ use crate::{
     store::{
         Target,
         conflict_listing::{self, Narrowing},
-        detail, kind, lease, listing,
+        correction, detail, kind, lease, listing,
     },
 };
 
@@ -94,6 +94,7 @@ impl Engine {
                 .await?
                 .ok_or_else(|| EngineError::Unreadable(format!("kind {} is gone", row.operation)))?
                 .masked_pointers;
+            let corrections = correction::of(&mut tx, target).await?;
             let beside = conflict_listing::beside(&mut tx, tenant, row.operation_id, id).await?;
             let others = conflict_listing::rows(&mut tx, tenant, &beside).await?;
             tx.commit().await?;
@@ -109,6 +110,8 @@ impl Engine {
                 reserved_at: compared.reserved_at,
                 reserved_by: compared.reserved_by,
                 completed_at: first.completed_at,
+                disputed: operation.open_incident && operation.status.is_final(),
+                corrected_to: corrections.first().map(|latest| latest.happened),
                 external_reference: operation.external_reference,
                 first: first.payload.as_deref().map(|bytes| body(bytes, &pointers)),
                 other,

@@ -4,7 +4,7 @@ use domain::{
     access::Permission,
     action::{Subject, Verb},
     idempotency::canonical,
-    ids::OperationId,
+    ids::{ConflictId, OperationId},
     json::Json,
     lease::LeaseState,
     money::Money,
@@ -18,7 +18,7 @@ use domain::{
     },
 };
 
-use super::timeline::timeline;
+use super::timeline::{Piece, Story, beside, story};
 use crate::{
     Engine, StaffCaller,
     actions::{approval_view, not_before, who_may},
@@ -31,8 +31,6 @@ use crate::{
         conflict::StoredConflict,
         correction,
         detail::{self, Detail},
-        event,
-        event::Moved,
         evidence, incident, kind,
         kind::KindPolicy,
         lease, listing, note, replay, row,
@@ -41,8 +39,8 @@ use crate::{
 
 /// The most of a body that a page shows, in bytes.
 const MAX_SHOWN: usize = 32 * 1024;
-/// Moves that a page shows.
-const MAX_EVENTS: i64 = 500;
+/// Items of the story that are told where nobody asks for a piece of it.
+const MAX_ITEMS: usize = 500;
 /// Changed fields that a conflict shows.
 const MAX_CHANGES: usize = 200;
 
@@ -55,6 +53,19 @@ impl Engine {
         &self,
         by: &StaffCaller,
         id: OperationId,
+    ) -> Result<OperationDetail, EngineError> {
+        self.operation_told(by, id, Piece::last(MAX_ITEMS)).await
+    }
+
+    /// The same with a piece of its story.
+    ///
+    /// # Errors
+    /// As [`Engine::operation`].
+    pub async fn operation_told(
+        &self,
+        by: &StaffCaller,
+        id: OperationId,
+        piece: Piece,
     ) -> Result<OperationDetail, EngineError> {
         by.require(Permission::Read)?;
         let (engine, by) = (self.clone(), by.clone());
@@ -80,7 +91,8 @@ impl Engine {
             let corrections = correction::of(&mut tx, target).await?;
             let approvals = open_requests(&mut tx, &by, &id.into()).await?;
             let notes = note::of(&mut tx, target.tenant, id.into()).await?;
-            let moves = event::of(&mut tx, target, MAX_EVENTS).await?;
+            let told = beside(&evidence, &notes, &stored);
+            let told = story(&mut tx, target, piece, told).await?;
             let audit = audit::of(&mut tx, target).await?;
             let replayed = replay::of(&mut tx, target).await?;
             tx.commit().await?;
@@ -94,7 +106,7 @@ impl Engine {
                 .collect();
             Ok(OperationDetail {
                 as_of: now,
-                verdict: verdict_of(&row, &detail, &kind, &moves, &corrections, done_on_record),
+                verdict: verdict_of(&row, &detail, &kind, &told, &corrections, done_on_record),
                 actions: offers(&by, &row, &detail, &kind, &approvals),
                 provider_key: id.to_string(),
                 reference_url: reference_url(&kind, row.external_reference.as_deref()),
@@ -106,7 +118,9 @@ impl Engine {
                     BodyView { text, bytes, cut, masked: masking.masked }
                 }),
                 response: response_view(&detail, &kind),
-                timeline: timeline(&moves, &evidence, &notes, &conflicts),
+                timeline: told.items,
+                timeline_from: told.from,
+                timeline_total: told.total,
                 mode: detail.mode,
                 max_attempts: detail.max_attempts,
                 claims: detail.claims,
@@ -164,22 +178,12 @@ impl Engine {
     }
 }
 
-/// Whether the provider's last answer was that it offers no lookup for this effect, whatever the
-/// kind says of it in general.
-fn asked_in_vain(moves: &[Moved]) -> bool {
-    moves
-        .iter()
-        .rev()
-        .find_map(|moved| moved.detail.as_ref()?.get("answer")?.get("says")?.as_str())
-        .is_some_and(|says| says == "no_lookup")
-}
-
 /// The verdict on an operation as it was read.
 fn verdict_of(
     row: &OperationRow,
     detail: &Detail,
     kind: &KindPolicy,
-    moves: &[Moved],
+    story: &Story,
     corrections: &[CorrectionView],
     done_on_record: bool,
 ) -> Verdict {
@@ -188,7 +192,7 @@ fn verdict_of(
         tombstoned: row.tombstoned,
         needs_manual: row.needs_manual,
         irreversible: kind.irreversible,
-        lookup: kind.lookup && !asked_in_vain(moves),
+        lookup: kind.lookup && !story.asked_in_vain,
         absent_is_proof: kind.absent_is_proof,
         attempt: row.attempt,
         max_attempts: detail.max_attempts,
@@ -200,9 +204,7 @@ fn verdict_of(
         open_incident: row.open_incident,
         external_reference: row.external_reference.as_deref(),
         reconcile_tries: detail.reconcile_tries,
-        guessed: moves
-            .iter()
-            .any(|moved| matches!(moved.event, Event::ConfirmRetry | Event::HarmlessRepeat)),
+        guessed: story.guessed,
         corrected: corrections.first().map(|latest| Corrected {
             happened: latest.happened,
             by: &latest.corrected_by,
@@ -351,6 +353,7 @@ pub(super) fn conflict_view(
         || (stored.payload.is_some() && other.is_none());
     changes.truncate(MAX_CHANGES);
     ConflictView {
+        id: ConflictId::new(stored.id),
         count: stored.count,
         first_at: stored.first_at,
         last_at: stored.last_at,

@@ -5,7 +5,7 @@ use chrono::{DateTime, Utc};
 use domain::{
     access::Permission,
     action::TargetType,
-    ids::MessageId,
+    ids::{MessageId, TenantId},
     listing::{InboxFilter, Page},
     machine::Machine as _,
     problem::Code,
@@ -21,10 +21,13 @@ use crate::{
     Engine, StaffCaller,
     error::EngineError,
     inbox::{Effect, likeness, needs_second_person},
-    settings::Limits,
+    settings::{Limits, Settings},
     store::{
-        Target, inbox::Address, inbox_conflict, inbox_listing, inbox_listing::Narrowing, kind,
-        lease, machine_event, operation,
+        Target,
+        inbox::Address,
+        inbox_conflict,
+        inbox_listing::{self, Bodies, Narrowing},
+        kind, lease, machine_event, operation,
     },
 };
 
@@ -97,8 +100,7 @@ impl Engine {
                 machine_event::of(&mut tx, tenant, "inbox", id.uuid(), MAX_MOVES).await?;
             let pointers = masked_pointers(&mut tx, &row, like.ids.first(), tenant, effect).await?;
             tx.commit().await?;
-            let in_effect: Vec<_> =
-                pointers.iter().map(|pointer| format!("/operation/payload{pointer}")).collect();
+            let in_effect = in_effect(&pointers);
             Ok(MessageDetail {
                 as_of: now,
                 payload: payload.map(|bytes| body(bytes, &pointers)),
@@ -127,12 +129,36 @@ impl Engine {
     }
 }
 
+/// Where something is masked in a message's payload.
+pub(super) async fn pointers_of(
+    db: &mut PgConnection,
+    settings: &Settings,
+    tenant: TenantId,
+    row: &MessageRow,
+    bodies: &Bodies,
+) -> Result<Vec<String>, EngineError> {
+    let address = Address {
+        tenant,
+        consumer: &row.consumer,
+        source: &row.source,
+        message_id: &row.message_id,
+    };
+    let (payload, effect) = (bodies.payload.as_deref(), bodies.effect.as_deref());
+    let like = likeness(db, settings, address, payload, effect).await?;
+    masked_pointers(db, row, like.ids.first(), tenant, effect).await
+}
+
+/// Where the same stands in what a message asks to start.
+pub(super) fn in_effect(pointers: &[String]) -> Vec<String> {
+    pointers.iter().map(|pointer| format!("/operation/payload{pointer}")).collect()
+}
+
 /// What nobody may see of a message: the masked fields of the kind that it leads to.
-async fn masked_pointers(
+pub(super) async fn masked_pointers(
     db: &mut PgConnection,
     row: &MessageRow,
     about: Option<&uuid::Uuid>,
-    tenant: domain::ids::TenantId,
+    tenant: TenantId,
     effect: Option<&[u8]>,
 ) -> Result<Vec<String>, EngineError> {
     let named = match effect.map(Effect::parse) {

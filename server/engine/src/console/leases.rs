@@ -61,7 +61,7 @@ impl Engine {
 }
 
 /// The cursors of the pages after and before this one. `places` stand in reading order.
-fn cursors(
+pub(super) fn cursors(
     cursor: Option<TimeCursor>,
     places: &[Place],
     further: bool,

@@ -60,16 +60,25 @@ impl Engine {
         .await
     }
 
-    /// The names of the tenant's kinds.
+    /// The names of the tenant's kinds that begin so, from one on, in their order.
     ///
     /// # Errors
-    /// Refused: `permission_missing`.
-    pub async fn kind_names(&self, by: &StaffCaller) -> Result<Vec<String>, EngineError> {
+    /// Refused: `permission_missing`; `filter_invalid` with the part named.
+    pub async fn kind_names(
+        &self,
+        by: &StaffCaller,
+        prefix: &str,
+        from: &str,
+        limit: i64,
+    ) -> Result<Vec<String>, EngineError> {
         by.require(Permission::Read)?;
+        let (prefix, from) = (prefix.to_owned(), from.to_owned());
+        let texts = [("q", &Some(prefix.clone())), ("from", &Some(from.clone()))];
+        bounds::page(&texts, &None, None, &self.settings.limits)?;
         let (engine, tenant) = (self.clone(), by.tenant_id());
         Self::detached(async move {
             let mut tx = engine.pools.begin_console(tenant).await?;
-            let names = kind::names(&mut tx, tenant).await?;
+            let names = kind::some_names(&mut tx, tenant, &prefix, &from, limit).await?;
             tx.commit().await?;
             Ok(names)
         })

@@ -5,7 +5,7 @@ use chrono::{DateTime, Utc};
 use domain::{
     access::Permission,
     action::TargetType,
-    ids::{EventId, TenantId},
+    ids::{EventId, OperationId, TenantId},
     listing::{EventFilter, Page},
     machine::Machine as _,
     outbox::EventStatus,
@@ -26,7 +26,7 @@ use crate::{
     outbox::Facts,
     settings::Limits,
     store::{
-        kind, lease, machine_event, outbox_attempt,
+        Target, kind, lease, machine_event, operation, outbox_attempt,
         outbox_listing::{self, More, Narrowing},
     },
 };
@@ -92,20 +92,14 @@ impl Engine {
                 Some(id) => outbox_listing::operation(&mut tx, tenant, id).await?,
                 None => None,
             };
-            let pointers = match &operation {
-                Some(operation) => kind::find(&mut tx, tenant, &operation.operation)
-                    .await?
-                    .map(|kind| kind.masked_pointers),
-                None => None,
-            };
+            let pointers = masked_pointers(&mut tx, tenant, row.operation_id).await?;
             let deliveries = outbox_attempt::of_event(&mut tx, tenant, id, MAX_DELIVERIES).await?;
             let moves =
                 machine_event::of(&mut tx, tenant, EventStatus::NAME, id.uuid(), MAX_MOVES).await?;
             tx.commit().await?;
-            let payload = match (row.operation_id, pointers) {
-                (None, _) => body(&more.payload, &[]),
-                (Some(_), Some(pointers)) => body(&more.payload, &wherever(&pointers)),
-                (Some(_), None) => hidden(&more.payload),
+            let payload = match pointers {
+                Some(pointers) => body(&more.payload, &pointers),
+                None => hidden(&more.payload),
             };
             Ok(EventDetail {
                 as_of,
@@ -122,6 +116,20 @@ impl Engine {
         })
         .await
     }
+}
+
+/// What nobody may see of an event; `None` where nobody can say it any more.
+pub(super) async fn masked_pointers(
+    db: &mut PgConnection,
+    tenant: TenantId,
+    told_of: Option<OperationId>,
+) -> Result<Option<Vec<String>>, EngineError> {
+    let Some(id) = told_of else { return Ok(Some(Vec::new())) };
+    let Some(name) = operation::kind_name(db, Target { tenant, id }).await? else {
+        return Ok(None);
+    };
+    let kind = kind::find(db, tenant, &name).await?;
+    Ok(kind.map(|kind| wherever(&kind.masked_pointers)))
 }
 
 /// Where a masked field may stand in what is told of an operation: as it stood in the payload, or

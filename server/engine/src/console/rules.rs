@@ -10,6 +10,7 @@ use serde::Serialize;
 
 use crate::{
     Engine, StaffCaller,
+    actions::preview,
     error::EngineError,
     store::{
         kind::{self, KindPolicy},
@@ -62,6 +63,27 @@ impl Engine {
             tx.rollback().await?;
             let (policy, version) = found.ok_or_else(|| EngineError::refused(Code::NotFound))?;
             Ok(KindInForce { version, policy })
+        })
+        .await
+    }
+
+    /// What a new policy would loosen, a sentence each: then it waits for a second person. Writes
+    /// nothing.
+    ///
+    /// # Errors
+    /// Refused: `permission_missing`; `unprocessable` with the field, as the decision would be.
+    pub async fn preview_kind(
+        &self,
+        by: &StaffCaller,
+        policy: KindPolicy,
+    ) -> Result<Vec<String>, EngineError> {
+        by.require(Permission::ManageKinds)?;
+        let (engine, tenant) = (self.clone(), by.tenant_id());
+        Self::detached(async move {
+            let mut tx = engine.pools.begin_console(tenant).await?;
+            let current = kind::find(&mut tx, tenant, &policy.name).await?;
+            tx.rollback().await?;
+            preview(current.as_ref(), &policy)
         })
         .await
     }

@@ -1,12 +1,22 @@
-//! One story out of moves, evidence, notes and conflicts.
+//! One story out of moves, evidence, notes and conflicts, told in pieces where it is long.
 
+use chrono::{DateTime, Utc};
 use domain::{
     ids::OperationId,
-    view::{ConflictView, EvidenceView, NoteView, TimelineItem},
+    operation::Event,
+    view::{EvidenceView, NoteView, TimelineItem},
 };
 use serde_json::Value;
+use sqlx::PgConnection;
 
-use crate::store::event::Moved;
+use crate::{
+    error::EngineError,
+    store::{
+        Target,
+        conflict::StoredConflict,
+        event::{self, Moved},
+    },
+};
 
 /// Details that a reader understands, in the order they are shown.
 const SHOWN: [(&str, &str); 9] = [
@@ -21,14 +31,133 @@ const SHOWN: [(&str, &str); 9] = [
     ("halted", "Halted move"),
 ];
 
-/// The timeline, oldest first.
-pub(super) fn timeline(
-    moves: &[Moved],
+/// Moves that are read in full at once; of a longer story only those that are told.
+const MAX_AT_ONCE: usize = 250;
+/// Moves that a story tells of, the last ones.
+const MAX_TOLD: i64 = 10_000;
+
+/// Which piece of a story is asked for.
+#[derive(Clone, Copy, Debug)]
+pub struct Piece {
+    /// One of its items, counted from zero; `None`: the last piece.
+    pub from: Option<usize>,
+    /// How many items a piece has.
+    pub size: usize,
+}
+
+impl Piece {
+    /// The last items.
+    #[must_use]
+    pub const fn last(size: usize) -> Self {
+        Self { from: None, size }
+    }
+
+    /// Where the piece begins of so many items.
+    fn start(self, total: usize) -> usize {
+        let last = total.saturating_sub(1);
+        let size = self.size.max(1);
+        self.from.map_or(last, |from| from.min(last)) / size * size
+    }
+
+    fn of<T>(self, mut all: Vec<T>) -> (Vec<T>, usize) {
+        let from = self.start(all.len());
+        let mut piece = all.split_off(from.min(all.len()));
+        piece.truncate(self.size.max(1));
+        (piece, from)
+    }
+}
+
+/// A piece of an operation's story, and what the whole of it says for the verdict.
+pub(super) struct Story {
+    /// The items, oldest first.
+    pub(super) items: Vec<TimelineItem>,
+    /// How many stand before them.
+    pub(super) from: usize,
+    /// How many there are.
+    pub(super) total: usize,
+    /// Whether *it did not happen* ever rested on somebody's word.
+    pub(super) guessed: bool,
+    /// Whether the provider's last answer was that it offers no lookup for this effect, whatever the
+    /// kind says of it in general.
+    pub(super) asked_in_vain: bool,
+}
+
+/// Reads the piece of a story that is asked for; `beside` is what is told beside the moves.
+///
+/// # Errors
+/// The database's, or [`EngineError::Unreadable`].
+pub(super) async fn story(
+    db: &mut PgConnection,
+    target: Target,
+    piece: Piece,
+    beside: Vec<TimelineItem>,
+) -> Result<Story, EngineError> {
+    let most = i64::try_from(MAX_AT_ONCE + 1).unwrap_or(i64::MAX);
+    let moves = event::of(db, target, most).await?;
+    if moves.len() > MAX_AT_ONCE {
+        return long_story(db, target, piece, beside).await;
+    }
+    let guess = |moved: &Moved| matches!(moved.event, Event::ConfirmRetry | Event::HarmlessRepeat);
+    let says = |moved: &Moved| {
+        let says = moved.detail.as_ref()?.get("answer")?.get("says")?;
+        says.as_str().map(|says| says == "no_lookup")
+    };
+    let guessed = moves.iter().any(guess);
+    let asked_in_vain = moves.iter().rev().find_map(says).unwrap_or_default();
+    let mut items: Vec<_> = moves.iter().map(moved).collect();
+    items.extend(beside);
+    items.sort_by_key(|item| item.at);
+    let total = items.len();
+    let (items, from) = piece.of(items);
+    Ok(Story { items, from, total, guessed, asked_in_vain })
+}
+
+/// The same of a long one: when everything was is read for all of it, what it was for the piece alone.
+async fn long_story(
+    db: &mut PgConnection,
+    target: Target,
+    piece: Piece,
+    beside: Vec<TimelineItem>,
+) -> Result<Story, EngineError> {
+    enum Part {
+        Move(i64),
+        Beside(TimelineItem),
+    }
+    let instants = event::instants(db, target, MAX_TOLD).await?;
+    let mut parts: Vec<(DateTime<Utc>, Part)> =
+        instants.into_iter().map(|(id, at)| (at, Part::Move(id))).collect();
+    parts.extend(beside.into_iter().map(|item| (item.at, Part::Beside(item))));
+    parts.sort_by_key(|(at, _)| *at);
+    let total = parts.len();
+    let (parts, from) = piece.of(parts);
+    let ids: Vec<_> = parts
+        .iter()
+        .filter_map(|(_, part)| match part {
+            Part::Move(id) => Some(*id),
+            Part::Beside(_) => None,
+        })
+        .collect();
+    let moves = event::these(db, target, &ids).await?;
+    let items = parts.into_iter().filter_map(|(_, part)| match part {
+        Part::Beside(item) => Some(item),
+        Part::Move(id) => moves.iter().find(|moved| moved.id == id).map(moved),
+    });
+    Ok(Story {
+        items: items.collect(),
+        from,
+        total,
+        guessed: event::was_guessed(db, target).await?,
+        asked_in_vain: event::last_answer(db, target).await?.as_deref() == Some("no_lookup"),
+    })
+}
+
+/// What is told beside the moves.
+pub(super) fn beside(
     evidence: &[EvidenceView],
     notes: &[NoteView],
-    conflicts: &[ConflictView],
+    conflicts: &[StoredConflict],
 ) -> Vec<TimelineItem> {
-    let mut items: Vec<_> = moves.iter().map(moved).collect();
+    let mut items = Vec::new();
     items.extend(evidence.iter().enumerate().map(|(index, evidence)| {
         let mut item = plain(format!("v{index}"), "evidence", &evidence.actor, evidence.at);
         item.sentence =
@@ -39,6 +168,7 @@ pub(super) fn timeline(
             ("Reference", evidence.external_reference.clone()),
             ("Amount", evidence.amount.as_ref().map(ToString::to_string)),
             ("Text", evidence.text.clone()),
+            ("File", evidence.file.as_ref().and_then(|file| file.name.clone())),
         ] {
             item.detail.extend(value.map(|value| (name.to_owned(), value)));
         }
@@ -57,7 +187,6 @@ pub(super) fn timeline(
         item.sentence = refused(conflict.count);
         item
     }));
-    items.sort_by_key(|item| item.at);
     items
 }
 
@@ -69,12 +198,7 @@ pub(super) fn refused(times: i64) -> String {
     }
 }
 
-fn plain(
-    anchor: String,
-    rule: &str,
-    actor: &str,
-    at: chrono::DateTime<chrono::Utc>,
-) -> TimelineItem {
+fn plain(anchor: String, rule: &str, actor: &str, at: DateTime<Utc>) -> TimelineItem {
     TimelineItem {
         anchor,
         at,

@@ -1,5 +1,7 @@
 //! Workflows for people: a list by key, and one with its steps, artifacts and story.
 
+use std::collections::BTreeSet;
+
 use domain::{
     access::Permission,
     action::{Subject, TargetType},
@@ -7,7 +9,7 @@ use domain::{
     listing::{Page, WorkflowFilter},
     machine::Machine as _,
     problem::Code,
-    view::{WorkflowDetail, WorkflowRow},
+    view::{StepView, WorkflowDetail, WorkflowRow},
 };
 use sqlx::PgConnection;
 
@@ -18,10 +20,11 @@ use super::offers::offers;
 use crate::{
     Engine, StaffCaller,
     compensation::plan_of_workflow,
+    database::Tx,
     error::EngineError,
     settings::Limits,
     store::{
-        artifact, audit, flow_links, lease, step,
+        artifact, audit, flow_links, kind, lease, step,
         workflow::Address,
         workflow_listing::{self, Narrowing},
     },
@@ -86,6 +89,7 @@ impl Engine {
             let more = workflow_listing::more(&mut tx, at).await?.ok_or_else(not_found)?;
             let artifacts = artifact::list(&mut tx, at).await?;
             let steps = shown(step::of(&mut tx, at).await?, &artifacts);
+            let masking = masking(&mut tx, at, &steps).await?;
             let timeline = workflow_listing::timeline(&mut tx, at, MAX_MOVES).await?;
             let plan = plan_of_workflow(&mut tx, &engine.settings.limits, at).await?;
             let calls = flow_links::calls(&mut tx, at).await?;
@@ -100,6 +104,7 @@ impl Engine {
                 offer.refusal = offer.refusal.or(waits.then_some(Code::ApprovalPending));
             }
             Ok(WorkflowDetail {
+                masking,
                 actions,
                 calls,
                 approvals,
@@ -138,6 +143,19 @@ pub(super) async fn found(
         workflow_listing::search(tx, by.tenant_id(), text, id_range(&q), MAX_MATCHES).await?;
     narrowing.found = Some(found);
     Ok((narrowing, more))
+}
+
+/// Which kinds of the steps mask fields. One that is gone masks all: nobody can say any more what.
+async fn masking(tx: &mut Tx, at: Address, steps: &[StepView]) -> Result<Vec<String>, EngineError> {
+    let kinds: BTreeSet<_> = steps.iter().filter_map(|step| step.operation.clone()).collect();
+    let mut masking = Vec::new();
+    for name in kinds {
+        let kind = kind::find(tx, at.tenant, &name).await?;
+        if kind.is_none_or(|kind| !kind.masked_pointers.is_empty()) {
+            masking.push(name);
+        }
+    }
+    Ok(masking)
 }
 
 fn narrow(

@@ -5,10 +5,13 @@ mod admin;
 mod password_record;
 mod preferences;
 mod session;
+mod standing;
 mod token;
 
 pub use admin::{Admin, NewStaff};
 pub use password_record::{NewSession, SignInAttempt};
+
+pub(crate) use standing::standing;
 
 use base64::Engine as _;
 use rand::Rng as _;

@@ -197,7 +197,7 @@ pub(crate) async fn needs_second_person(
 }
 
 /// The operation that a provider's message speaks of.
-fn provider_key(payload: Option<&[u8]>) -> Option<OperationId> {
+pub(super) fn provider_key(payload: Option<&[u8]>) -> Option<OperationId> {
     let payload = Json::parse(payload?).ok()?;
     evidence::target_of(payload.pointer("/provider_key")?.scalar_text()?)
 }

@@ -7,7 +7,9 @@ use std::{collections::HashMap, sync::Arc};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use url::Url;
 
-use super::{nats::NatsPublisher, publish::Publisher, webhook::WebhookPublisher};
+use super::{
+    mail::MailPublisher, nats::NatsPublisher, publish::Publisher, webhook::WebhookPublisher,
+};
 use crate::{
     error::EngineError,
     settings::Destination,
@@ -64,6 +66,7 @@ impl Destinations {
             for topic in topics {
                 all.routes.prefixes.push(topic.clone());
                 all.routes.destinations.push(name.clone());
+                all.routes.tenants.push(destination.tenant.clone().unwrap_or_default());
             }
         }
         Ok(all)
@@ -112,6 +115,7 @@ fn publisher(destination: &Destination) -> Result<Arc<dyn Publisher>, String> {
     match url.scheme() {
         "nats" | "tls" => Ok(Arc::new(NatsPublisher::new(destination, url)?)),
         "http" | "https" => Ok(Arc::new(WebhookPublisher::new(destination, url)?)),
-        _ => Err("its address is neither nats://, tls://, https:// nor http://".into()),
+        "smtp" | "smtps" => Ok(Arc::new(MailPublisher::new(destination, &url)?)),
+        _ => Err("its address is neither nats://, tls://, https://, http:// nor smtp://".into()),
     }
 }

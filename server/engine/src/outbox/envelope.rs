@@ -68,6 +68,8 @@ struct CloudEvent<'a> {
     partitionkey: String,
     #[serde(skip_serializing_if = "Option::is_none")]
     operationid: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    link: Option<String>,
     datacontenttype: &'static str,
     #[serde(skip_serializing_if = "Option::is_none")]
     data: Option<&'a RawValue>,
@@ -76,9 +78,10 @@ struct CloudEvent<'a> {
 }
 
 impl Envelope {
-    /// Wraps an event. Its payload stays as it was written, byte by byte; one that is no JSON
+    /// Wraps an event, with the link to its page where the console's address is known. Its payload
+    /// stays as it was written, byte by byte; one that is no JSON
     /// travels in base64.
-    pub(crate) fn of(event: &HeldEvent) -> Result<Self, EngineError> {
+    pub(crate) fn of(event: &HeldEvent, console: Option<&str>) -> Result<Self, EngineError> {
         let data = serde_json::from_slice::<&RawValue>(&event.payload).ok();
         let facts = Facts::of(&event.tenant_slug, &event.aggregate, event.seq, &event.payload);
         let document = CloudEvent {
@@ -91,6 +94,7 @@ impl Envelope {
             sequence: facts.sequence,
             partitionkey: facts.partition_key,
             operationid: event.operation.map(|id| id.to_string()),
+            link: console.and_then(|console| link(console, event)),
             datacontenttype: facts.content_type,
             data,
             data_base64: data.is_none().then(|| STANDARD.encode(&event.payload)),
@@ -101,9 +105,24 @@ impl Envelope {
     }
 }
 
+/// The page on which a person looks into it: the request, the incident or the operation.
+fn link(console: &str, event: &HeldEvent) -> Option<String> {
+    let named = |member: &str| {
+        let payload: serde_json::Value = serde_json::from_slice(&event.payload).ok()?;
+        let id: uuid::Uuid = payload.get(member)?.as_str()?.parse().ok()?;
+        Some(id.to_string())
+    };
+    let page = match event.topic.as_str() {
+        "approval.requested" => format!("/approvals/{}", named("approval_id")?),
+        "incident.opened" => format!("/incidents/{}", named("incident_id")?),
+        _ => format!("/operations/{}", event.operation?),
+    };
+    Some(format!("{}{page}", console.trim_end_matches('/')))
+}
+
 #[cfg(test)]
 mod tests {
-    use domain::ids::TenantId;
+    use domain::ids::{OperationId, TenantId};
     use uuid::Uuid;
 
     use super::*;
@@ -129,7 +148,7 @@ mod tests {
     #[test]
     fn a_payload_is_told_as_it_was_written() {
         let raw = br#"{"amount":1.10,  "big":12345678901234567890123}"#;
-        let body = String::from_utf8(Envelope::of(&event(raw)).unwrap().body).unwrap();
+        let body = String::from_utf8(Envelope::of(&event(raw), None).unwrap().body).unwrap();
         assert!(
             body.contains(r#""data":{"amount":1.10,  "big":12345678901234567890123}"#),
             "{body}"
@@ -147,9 +166,31 @@ mod tests {
     }
 
     #[test]
+    fn an_event_leads_to_the_page_on_which_a_person_looks_into_it() {
+        let id = "0199b2c4-7d1e-7c3a-9f51-0242ac120002";
+        let link = |topic: &str, payload: &str, operation: Option<OperationId>| {
+            let event = HeldEvent { topic: topic.into(), operation, ..event(payload.as_bytes()) };
+            let body = Envelope::of(&event, Some("https://console.example/")).unwrap().body;
+            let document: serde_json::Value = serde_json::from_slice(&body).unwrap();
+            document["link"].as_str().map(str::to_owned)
+        };
+        let request = format!(r#"{{"approval_id":"{id}"}}"#);
+        let asked = link("approval.requested", &request, None);
+        assert_eq!(asked, Some(format!("https://console.example/approvals/{id}")));
+        let incident = format!(r#"{{"incident_id":"{id}"}}"#);
+        let opened = link("incident.opened", &incident, None);
+        assert_eq!(opened, Some(format!("https://console.example/incidents/{id}")));
+        let needs = link("needs_manual", "{}", id.parse().ok());
+        assert_eq!(needs, Some(format!("https://console.example/operations/{id}")));
+        // What a service tells cannot make one of its own.
+        assert_eq!(link("approval.requested", r#"{"approval_id":"//evil"}"#, None), None);
+        assert_eq!(link("invoice.paid", "{}", None), None);
+    }
+
+    #[test]
     fn what_is_no_json_travels_in_base64() {
         for raw in [&b"\xff\x00"[..], b"{", b""] {
-            let body = String::from_utf8(Envelope::of(&event(raw)).unwrap().body).unwrap();
+            let body = String::from_utf8(Envelope::of(&event(raw), None).unwrap().body).unwrap();
             assert!(body.contains(r#""data_base64":""#) && !body.contains(r#""data":"#), "{body}");
         }
     }

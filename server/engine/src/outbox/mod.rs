@@ -8,6 +8,7 @@
 mod address;
 mod destinations;
 mod envelope;
+mod mail;
 mod nats;
 mod publish;
 mod relay;

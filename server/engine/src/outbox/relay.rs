@@ -165,7 +165,8 @@ async fn deliver(engine: Engine, way: Way, event: HeldEvent, probe: bool, asked:
     if asked.elapsed() + DEADLINE >= LEASE {
         return;
     }
-    let result = match Envelope::of(&event) {
+    let console = engine.settings.console_url.as_deref();
+    let result = match Envelope::of(&event, console) {
         Ok(envelope) => timeout(DEADLINE, way.publisher.publish(&envelope))
             .await
             .unwrap_or_else(|_| PublishResult::TransportDown("no answer in time".into())),

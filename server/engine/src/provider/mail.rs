@@ -13,6 +13,8 @@ use lettre::{
     },
 };
 
+use crate::smtp::address;
+
 const CAMPAIGN: HeaderName = HeaderName::new_from_ascii_str("Onceover-Campaign");
 const RECIPIENT: HeaderName = HeaderName::new_from_ascii_str("Onceover-Recipient");
 
@@ -65,19 +67,6 @@ pub(super) fn write(
         .singlepart(SinglePart::plain(body))
         .map_err(|error| format!("it makes no mail: {error}"))?;
     Ok(Mail { to, message_id, bytes: message.formatted() })
-}
-
-/// An address of two dot-atoms. Quoted local parts and addresses beyond ASCII are legal elsewhere;
-/// servers disagree about them, and one that reads more into an address reads a command.
-pub(super) fn address(text: &str) -> Option<Address> {
-    let plain = |part: &str| {
-        !part.is_empty()
-            && part
-                .bytes()
-                .all(|byte| byte.is_ascii_alphanumeric() || b"!#$%&'*+-/=?^_`{|}~.".contains(&byte))
-    };
-    let (local, domain) = text.split_once('@')?;
-    if plain(local) && plain(domain) { Address::new(local, domain).ok() } else { None }
 }
 
 #[cfg(test)]

@@ -13,9 +13,8 @@ use lettre::{
     Address,
     transport::smtp::{
         Error as SmtpError,
-        client::{AsyncSmtpConnection, TlsParameters},
         commands::{Data, Mail as MailCommand, Rcpt},
-        extension::{ClientId, MailBodyParameter, MailParameter},
+        extension::{MailBodyParameter, MailParameter},
         response::{Response, Severity},
     },
 };
@@ -29,31 +28,19 @@ use super::{
     mail::{self, Mail},
 };
 use crate::{
-    error::EngineError, operations::FinishOutcome, settings::ProviderEndpoint,
+    error::EngineError,
+    operations::FinishOutcome,
+    settings::ProviderEndpoint,
+    smtp::{Server, address},
     store::answer::StoredAnswer,
 };
 
-/// How long a connection may take.
-const CONNECT_LIMIT: Duration = Duration::from_secs(3);
 /// How long the goodbye may take; the mail is delivered by then.
 const QUIT_LIMIT: Duration = Duration::from_secs(1);
 
-/// How the connection is kept from others' eyes.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Security {
-    /// Not at all: it does not leave the machine.
-    Loopback,
-    /// STARTTLS, or no mail.
-    StartTls,
-    /// TLS from the first byte.
-    Implicit,
-}
-
 /// One mail server.
 pub(crate) struct SmtpProvider {
-    host: String,
-    port: u16,
-    security: Security,
+    server: Server,
     from: Address,
     recipients: Option<String>,
     lookup: Option<HttpProvider>,
@@ -74,24 +61,19 @@ impl SmtpProvider {
     ) -> Result<Self, EngineError> {
         let fault = |why: &str| EngineError::Provider(endpoint.name.clone(), why.to_owned());
         let url = Url::parse(&endpoint.url).map_err(|error| fault(&error.to_string()))?;
-        let host = url.host_str().ok_or_else(|| fault("the address names no host"))?.to_owned();
-        if !url.username().is_empty() || url.password().is_some() {
-            return Err(fault("mail is sent without signing in; take the name out of the address"));
-        }
+        let server = Server::at(&url).map_err(fault)?;
         let (mut from, mut recipients) = (None, None);
         for (name, value) in url.query_pairs() {
             match name.as_ref() {
-                "from" => from = mail::address(&value),
+                "from" => from = address(&value),
                 "recipients" => recipients = Some(value.into_owned()),
                 other => return Err(fault(&format!("the address takes no {other}"))),
             }
         }
         let from = from.ok_or_else(|| fault("the address needs ?from=name@example.com"))?;
-        if recipients.as_deref().is_some_and(|at| mail::address(&format!("x@{at}")).is_none()) {
+        if recipients.as_deref().is_some_and(|at| address(&format!("x@{at}")).is_none()) {
             return Err(fault("recipients is a domain such as example.com"));
         }
-        let security = security(url.scheme(), &host);
-        let port = url.port().unwrap_or(if security == Security::Implicit { 465 } else { 25 });
         let lookup = match &endpoint.lookup_url {
             None => None,
             Some(lookup) => {
@@ -99,9 +81,7 @@ impl SmtpProvider {
                 Some(HttpProvider::new(client, &ProviderEndpoint { name, url, lookup_url: None })?)
             }
         };
-        // IPv6 addresses stand in brackets in an address and nowhere else.
-        let host = host.trim_start_matches('[').trim_end_matches(']').to_owned();
-        Ok(Self { host, port, security, from, recipients, lookup })
+        Ok(Self { server, from, recipients, lookup })
     }
 
     /// Sends the mail of a payload, once.
@@ -132,8 +112,8 @@ impl SmtpProvider {
     /// From the connection to the reply; `begun` turns true before the first byte of the message.
     async fn send(&self, mail: &Mail, begun: &mut bool) -> Result<Response, Refused> {
         // What fails before MAIL is about the server or the way there, not about this mail.
-        let mut connection = self.connect().await.map_err(|error| {
-            tracing::debug!(%error, host = self.host, "no mail server");
+        let mut connection = self.server.connect(self.from.domain()).await.map_err(|error| {
+            tracing::debug!(%error, host = self.server.host, "no mail server");
             Refused::Transient
         })?;
         let parameters = if mail.bytes.is_ascii() {
@@ -152,39 +132,6 @@ impl SmtpProvider {
         let reply = connection.message(&mail.bytes).await.map_err(refused)?;
         let _ = timeout(QUIT_LIMIT, connection.quit()).await;
         Ok(reply)
-    }
-
-    async fn connect(&self) -> Result<AsyncSmtpConnection, SmtpError> {
-        let tls = match self.security {
-            Security::Loopback => None,
-            Security::StartTls | Security::Implicit => Some(TlsParameters::new(self.host.clone())?),
-        };
-        let hello = ClientId::Domain(self.from.domain().to_owned());
-        let server = (self.host.as_str(), self.port);
-        let implicit = tls.clone().filter(|_| self.security == Security::Implicit);
-        let mut connection = AsyncSmtpConnection::connect_tokio1(
-            server,
-            Some(CONNECT_LIMIT),
-            &hello,
-            implicit,
-            None,
-        )
-        .await?;
-        if let (Security::StartTls, Some(tls)) = (self.security, tls) {
-            connection.starttls(tls, &hello).await?;
-        }
-        Ok(connection)
-    }
-}
-
-fn security(scheme: &str, host: &str) -> Security {
-    let bare = host.trim_start_matches('[').trim_end_matches(']');
-    let is_loopback =
-        bare == "localhost" || bare.parse::<std::net::IpAddr>().is_ok_and(|ip| ip.is_loopback());
-    match scheme {
-        "smtps" => Security::Implicit,
-        _ if is_loopback => Security::Loopback,
-        _ => Security::StartTls,
     }
 }
 
@@ -236,6 +183,7 @@ fn answer(status: u16, body: &serde_json::Value) -> StoredAnswer {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::smtp::Security;
 
     fn provider(url: &str) -> Result<SmtpProvider, EngineError> {
         let endpoint = ProviderEndpoint { name: "mail".into(), url: url.into(), lookup_url: None };
@@ -253,7 +201,8 @@ mod tests {
             ("smtps://mail.example.com?from=a@b.test", Security::Implicit, 465),
         ] {
             let provider = provider(url).unwrap();
-            assert_eq!((provider.security, provider.port), (security, port), "{url}");
+            let server = provider.server;
+            assert_eq!((server.security, server.port), (security, port), "{url}");
         }
     }
 

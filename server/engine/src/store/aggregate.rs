@@ -14,6 +14,8 @@ pub struct Routes {
     pub prefixes: Vec<String>,
     /// The destination that takes it.
     pub destinations: Vec<String>,
+    /// The short name of the tenant whose topics it takes; empty, or left out: everybody's.
+    pub tenants: Vec<String>,
 }
 
 /// How many events each destination takes now.
@@ -102,9 +104,11 @@ pub async fn claim_heads(
              from due d
              join outbox u on u.tenant_id = d.tenant_id and u.aggregate = d.aggregate and u.seq = d.head_seq
              left join lateral (
-               select t.destination from unnest($2::text[], $3::text[])
-                 with ordinality as t(destination, prefix, n)
-               where starts_with(u.topic, t.prefix) order by t.n limit 1) r on true),
+               select t.destination from unnest($2::text[], $3::text[], $10::text[])
+                 with ordinality as t(destination, prefix, tenant, n)
+               where starts_with(u.topic, t.prefix) and (coalesce(t.tenant, '') = ''
+                 or t.tenant = (select s.slug from tenants s where s.id = d.tenant_id))
+               order by t.n limit 1) r on true),
            placed as materialized (
              select r.tenant_id, r.aggregate, r.id, r.destination, coalesce(r.place <= g.room, false) as goes,
                coalesce(g.wait_ms, $4) * (0.8 + 0.4 * random()) as wait_ms
@@ -139,6 +143,7 @@ pub async fn claim_heads(
         &rooms.wait_ms,
         claim.lease_ms,
         claim.owner,
+        &routes.tenants,
     )
     .fetch_all(db)
     .await?;
@@ -182,10 +187,13 @@ pub async fn unrouted(
              select tenant_id, aggregate, head_seq from aggregates
              where not blocked and head_seq < next_seq order by next_at desc limit 2000) a
            join outbox u on u.tenant_id = a.tenant_id and u.aggregate = a.aggregate and u.seq = a.head_seq
-           where not exists (select from unnest($1::text[]) as t(prefix) where starts_with(u.topic, t.prefix))) h
+           where not exists (select from unnest($1::text[], $3::text[]) as t(prefix, tenant)
+             where starts_with(u.topic, t.prefix) and (coalesce(t.tenant, '') = ''
+               or t.tenant = (select s.slug from tenants s where s.id = a.tenant_id)))) h
          order by h.topic limit $2",
         &routes.prefixes,
         max,
+        &routes.tenants,
     )
     .fetch_all(db)
     .await?;

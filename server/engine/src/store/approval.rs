@@ -335,6 +335,9 @@ pub struct Narrowing {
     pub by: Option<StaffId>,
     /// Only of others than this person.
     pub not_by: Option<StaffId>,
+    /// Only those that this person may decide: not expired, and the right older than the request and
+    /// not from its requester's hand.
+    pub may: Option<StaffId>,
     /// Where the page begins.
     pub cursor: Option<Cursor>,
     /// How many.
@@ -353,6 +356,10 @@ macro_rules! page_ids {
                     and ($3::text is null or status = $3)
                     and ($4::uuid is null or requester_id = $4)
                     and ($5::uuid is null or requester_id <> $5)
+                    and ($7::uuid is null or expires_at > (select onceover_now()) and exists (
+                      select from memberships m where m.tenant_id = $1 and m.staff_id = $7
+                        and m.granted_at < approvals.requested_at
+                        and m.granted_by_id is distinct from approvals.requester_id))
                   order by id "
                 + $sort
                 + " limit $6",
@@ -362,6 +369,7 @@ macro_rules! page_ids {
             $n.by.map(StaffId::uuid),
             $n.not_by.map(StaffId::uuid),
             $n.limit,
+            $n.may.map(StaffId::uuid),
         )
         .fetch_all($db)
         .await?

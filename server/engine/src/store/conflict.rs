@@ -91,6 +91,8 @@ pub async fn empty(db: &mut PgConnection, target: Target) -> Result<(), EngineEr
 
 /// A conflict as stored.
 pub struct StoredConflict {
+    /// Its id.
+    pub id: uuid::Uuid,
     /// How often it came.
     pub count: i64,
     /// When first.
@@ -116,7 +118,7 @@ pub struct StoredConflict {
 pub async fn of(db: &mut PgConnection, target: Target) -> Result<Vec<StoredConflict>, EngineError> {
     let rows = sqlx::query_as!(
         StoredConflict,
-        "select count, first_at, last_at, callers, amount_minor, currency, payload, payload_cut
+        "select id, count, first_at, last_at, callers, amount_minor, currency, payload, payload_cut
          from payload_conflicts where tenant_id = $1 and operation_id = $2
          order by last_at desc, hash limit 21",
         target.tenant.uuid(),

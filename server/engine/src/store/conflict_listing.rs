@@ -280,6 +280,7 @@ pub async fn compared(
     .await?;
     Ok(row.map(|row| Compared {
         stored: StoredConflict {
+            id: id.uuid(),
             count: row.count,
             first_at: row.first_at,
             last_at: row.last_at,

@@ -43,7 +43,8 @@ pub async fn of(
     target: Target,
     max: i64,
 ) -> Result<Vec<Moved>, EngineError> {
-    let rows = sqlx::query!(
+    let rows = sqlx::query_as!(
+        Row,
         "select id, at, move, from_status, to_status, version, fence, attempt, actor_kind, actor, detail
          from operation_events where tenant_id = $1 and operation_id = $2 order by id limit $3",
         target.tenant.uuid(),
@@ -52,23 +53,101 @@ pub async fn of(
     )
     .fetch_all(db)
     .await?;
-    rows.into_iter()
-        .map(|row| {
-            Ok(Moved {
-                id: row.id,
-                at: row.at,
-                event: word(&row.r#move)?,
-                from: row.from_status.as_deref().map(word).transpose()?,
-                to: word(&row.to_status)?,
-                version: row.version,
-                fence: row.fence,
-                attempt: row.attempt,
-                actor_kind: row.actor_kind,
-                actor: row.actor,
-                detail: row.detail,
-            })
+    rows.into_iter().map(Row::moved).collect()
+}
+
+/// When each move of an operation was, oldest first: the last `max`.
+///
+/// # Errors
+/// The database's.
+pub async fn instants(
+    db: &mut PgConnection,
+    target: Target,
+    max: i64,
+) -> Result<Vec<(i64, DateTime<Utc>)>, EngineError> {
+    let rows = sqlx::query!(
+        "select id, at from operation_events where tenant_id = $1 and operation_id = $2 order by id desc limit $3",
+        target.tenant.uuid(),
+        target.id.uuid(),
+        max,
+    )
+    .fetch_all(db)
+    .await?;
+    Ok(rows.into_iter().rev().map(|row| (row.id, row.at)).collect())
+}
+
+/// These moves of an operation, oldest first.
+///
+/// # Errors
+/// The database's, or [`EngineError::Unreadable`].
+pub async fn these(
+    db: &mut PgConnection,
+    target: Target,
+    ids: &[i64],
+) -> Result<Vec<Moved>, EngineError> {
+    let rows = sqlx::query_as!(
+        Row,
+        "select id, at, move, from_status, to_status, version, fence, attempt, actor_kind, actor, detail
+         from operation_events where tenant_id = $1 and operation_id = $2 and id = any($3) order by id",
+        target.tenant.uuid(),
+        target.id.uuid(),
+        ids,
+    )
+    .fetch_all(db)
+    .await?;
+    rows.into_iter().map(Row::moved).collect()
+}
+
+struct Row {
+    id: i64,
+    at: DateTime<Utc>,
+    r#move: String,
+    from_status: Option<String>,
+    to_status: String,
+    version: i64,
+    fence: i64,
+    attempt: i32,
+    actor_kind: String,
+    actor: String,
+    detail: Option<serde_json::Value>,
+}
+
+impl Row {
+    fn moved(self) -> Result<Moved, EngineError> {
+        Ok(Moved {
+            id: self.id,
+            at: self.at,
+            event: word(&self.r#move)?,
+            from: self.from_status.as_deref().map(word).transpose()?,
+            to: word(&self.to_status)?,
+            version: self.version,
+            fence: self.fence,
+            attempt: self.attempt,
+            actor_kind: self.actor_kind,
+            actor: self.actor,
+            detail: self.detail,
         })
-        .collect()
+    }
+}
+
+/// What the provider's last answer to a question said, where it was asked.
+///
+/// # Errors
+/// The database's.
+pub async fn last_answer(
+    db: &mut PgConnection,
+    target: Target,
+) -> Result<Option<String>, EngineError> {
+    let says = sqlx::query_scalar!(
+        "select detail #>> '{answer,says}' from operation_events
+         where tenant_id = $1 and operation_id = $2 and detail #>> '{answer,says}' is not null
+         order by id desc limit 1",
+        target.tenant.uuid(),
+        target.id.uuid(),
+    )
+    .fetch_optional(db)
+    .await?;
+    Ok(says.flatten())
 }
 
 /// How a call ended under a fence, where it did: to which state and version, and what its owner

@@ -7,7 +7,7 @@ use domain::{
 };
 use sqlx::PgConnection;
 
-use super::{Target, row::money};
+use super::{Target, evidence_file::file, row::money};
 use crate::{actor::Actor, error::EngineError};
 
 /// A piece of evidence to keep.
@@ -143,7 +143,8 @@ pub async fn refute_done(
 /// The database's.
 pub async fn of(db: &mut PgConnection, target: Target) -> Result<Vec<EvidenceView>, EngineError> {
     let rows = sqlx::query!(
-        "select id, source, says, external_reference, amount_minor, currency, fence, text, actor, at
+        "select id, source, says, external_reference, amount_minor, currency, fence, text, actor, at,
+           file_name, file_size, file_sha256
          from evidence where tenant_id = $1 and operation_id = $2 order by id limit 200",
         target.tenant.uuid(),
         target.id.uuid(),
@@ -160,6 +161,7 @@ pub async fn of(db: &mut PgConnection, target: Target) -> Result<Vec<EvidenceVie
             amount: money(row.amount_minor, row.currency),
             fence: row.fence,
             text: row.text,
+            file: file(EvidenceId::new(row.id), row.file_name, row.file_size, row.file_sha256),
             actor: row.actor,
             at: row.at,
         })
@@ -172,7 +174,8 @@ pub async fn of(db: &mut PgConnection, target: Target) -> Result<Vec<EvidenceVie
 /// The database's.
 pub async fn empty(db: &mut PgConnection, target: Target) -> Result<(), EngineError> {
     sqlx::query!(
-        "update evidence set text = null where tenant_id = $1 and operation_id = $2 and text is not null",
+        "update evidence set text = null, file = null, file_name = null
+         where tenant_id = $1 and operation_id = $2 and (text is not null or file is not null)",
         target.tenant.uuid(),
         target.id.uuid(),
     )

@@ -178,6 +178,33 @@ pub async fn names(db: &mut PgConnection, tenant: TenantId) -> Result<Vec<String
     Ok(names)
 }
 
+/// The names of a tenant's kinds that begin so, from one on, in their order.
+///
+/// # Errors
+/// The database's.
+pub async fn some_names(
+    db: &mut PgConnection,
+    tenant: TenantId,
+    prefix: &str,
+    from: &str,
+    limit: i64,
+) -> Result<Vec<String>, EngineError> {
+    // U+10FFFF sorts after every character that a name can continue with.
+    let end = format!("{prefix}\u{10ffff}");
+    let names = sqlx::query_scalar!(
+        "select name from operation_kinds
+         where tenant_id = $1 and name >= $2 and name >= $3 and name < $4 order by name limit $5",
+        tenant.uuid(),
+        prefix,
+        from,
+        end,
+        limit,
+    )
+    .fetch_all(db)
+    .await?;
+    Ok(names)
+}
+
 /// A kind whose provider no process reaches.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct UnreachedKind {

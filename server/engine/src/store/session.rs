@@ -1,5 +1,7 @@
 //! Sessions of browsers.
 
+use std::sync::Arc;
+
 use domain::ids::{SessionId, StaffId, TenantId};
 use sqlx::PgConnection;
 
@@ -74,7 +76,8 @@ pub async fn caller(
         tenant_name: row.tenant_name,
         role: word(&row.role)?,
         request_id,
-        preferences: preferences::read((row.zone, row.theme, row.density, row.page_rows))?,
+        preferences: preferences::read((row.zone, row.theme, row.density, row.page_rows))?
+            .map(Arc::new),
         asked_at: row.asked_at,
     }))
 }

@@ -63,7 +63,8 @@ pub async fn lock(
         | TargetType::Conflict
         | TargetType::Approval
         | TargetType::OperationKind
-        | TargetType::Staff => Ok(None),
+        | TargetType::Staff
+        | TargetType::Bulk => Ok(None),
     }
 }
 
@@ -101,6 +102,8 @@ pub async fn read(
                where $2 = 'inbox' and tenant_id = $1 and id = $3
              union all select case when closed_at is null then 'open' else 'closed' end, version, false from incidents
                where $2 = 'incident' and tenant_id = $1 and id = $3
+             union all select status, version, false from bulks
+               where $2 = 'bulk' and tenant_id = $1 and id = $3
              union all select role, version, false from memberships
                where $2 = 'staff' and tenant_id = $1 and staff_id = $3
            ) found limit 1"#,

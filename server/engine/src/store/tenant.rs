@@ -24,10 +24,12 @@ pub async fn find(db: &mut PgConnection, slug: &str) -> Result<Option<TenantId>,
 pub async fn holds(db: &mut PgConnection, tenant: TenantId, id: Uuid) -> Result<bool, EngineError> {
     let holds = sqlx::query_scalar!(
         r#"select exists (select from workflows where tenant_id = $1 and id = $2)
+               or exists (select from compensations where tenant_id = $1 and id = $2)
                or exists (select from outbox where tenant_id = $1 and id = $2)
                or exists (select from inbox where tenant_id = $1 and id = $2)
                or exists (select from payload_conflicts where tenant_id = $1 and id = $2)
                or exists (select from approvals where tenant_id = $1 and id = $2)
+               or exists (select from bulks where tenant_id = $1 and id = $2)
                or exists (select from incidents where tenant_id = $1 and id = $2) as "holds!""#,
         tenant.uuid(),
         id,
@@ -35,4 +37,18 @@ pub async fn holds(db: &mut PgConnection, tenant: TenantId, id: Uuid) -> Result<
     .fetch_one(db)
     .await?;
     Ok(holds)
+}
+
+/// A tenant's short name and name.
+///
+/// # Errors
+/// The database's.
+pub async fn names(
+    db: &mut PgConnection,
+    tenant: TenantId,
+) -> Result<Option<(String, String)>, EngineError> {
+    let row = sqlx::query!("select slug, name from tenants where id = $1", tenant.uuid())
+        .fetch_optional(db)
+        .await?;
+    Ok(row.map(|row| (row.slug, row.name)))
 }

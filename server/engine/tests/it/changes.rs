@@ -3,7 +3,11 @@
 
 use std::time::Duration;
 
-use domain::{access::Role, problem::Code};
+use domain::{
+    access::Role,
+    problem::Code,
+    record::{RecordName, RecordType},
+};
 use engine::{EngineError, FinishOutcome, Following};
 use testkit::{eventually, within};
 
@@ -65,7 +69,11 @@ async fn what_a_command_changes_is_told_with_all_that_hangs_on_it() {
     assert!(named.iter().all(|name| !name.contains(&receipt.receipt.id.to_string())), "{named:?}");
 
     fixture.engine.add_note(&operator, id, "form-1", "I rang them").await.unwrap();
-    assert_eq!(until(&mut following, &operation).await, [operation.clone()]);
+    assert_eq!(until(&mut following, &operation).await.join(" "), operation);
+    let about = RecordName { record: RecordType::Event, id: event };
+    fixture.engine.add_note(&operator, about, "form-2", "it is told later").await.unwrap();
+    let told = format!("event/{event}");
+    assert_eq!(until(&mut following, &told).await.join(" "), told);
     let other = r#"{"invoice_id":"INV-2","amount_minor":1,"currency":"EUR"}"#;
     assert_eq!(code(fixture.reserve_as("k", other).await), Code::KeyReused);
     let named = until(&mut following, &operation).await;

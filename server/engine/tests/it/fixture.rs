@@ -158,6 +158,7 @@ pub fn settings(db: &TestDatabase) -> Settings {
         worker_name: "w-test".into(),
         limits: engine::Limits::default(),
         destinations: Vec::new(),
+        console_url: None,
         event_retention_days: 30,
     }
 }

@@ -18,7 +18,7 @@ use crate::fixture::{Fixture, engine};
 const ROWS: i64 = 1_000_000;
 /// Rows that one scan may touch: a page, a queue or a search's matches, never the table.
 const MAX_TOUCHED: f64 = 6_000.0;
-const BIG: [&str; 14] = [
+const BIG: [&str; 15] = [
     "operations",
     "operation_terms",
     "payload_conflicts",
@@ -33,6 +33,7 @@ const BIG: [&str; 14] = [
     "approvals",
     "machine_events",
     "saved_views",
+    "bulk_rows",
 ];
 
 /// What the database says while it works: `auto_explain` sends each plan as a notice.
@@ -73,7 +74,9 @@ pub fn judge<'a>(all: impl IntoIterator<Item = (&'a str, &'a String)>) -> (usize
         let mut found = Vec::new();
         faults(&plan["Plan"], &mut found);
         wrong.extend(
-            found.into_iter().map(|fault| format!("{name}: {fault}\n{}", plan["Query Text"])),
+            found
+                .into_iter()
+                .map(|fault| format!("{name}: {fault}\n{}\n{}", plan["Query Text"], plan["Plan"])),
         );
     }
     wrong.sort();
@@ -233,7 +236,27 @@ async fn lists_and_searches_read_by_index_at_a_million_rows() {
         }
         all.extend(plans.take().into_iter().map(|plan| (name, plan)));
     }
+    let whole = middle.to_string();
+    let searches = [
+        "key-777777",
+        "key-7777",
+        "key-",
+        "ch_123456",
+        "INV-424242",
+        "INV-",
+        "424.24 EUR",
+        "no such thing",
+        whole.as_str(),
+        &whole[..13],
+    ];
+    for q in searches {
+        for _ in 0..7 {
+            explained.search(&viewer, q).await.unwrap();
+        }
+        all.extend(plans.take().into_iter().map(|plan| ("one search", plan)));
+    }
     for _ in 0..7 {
+        explained.kind_names(&viewer, "inv", "", 101).await.unwrap();
         explained.overview(&viewer).await.unwrap();
         explained.me(&viewer).await.unwrap();
         explained.operation(&viewer, domain::ids::OperationId::new(middle)).await.unwrap();

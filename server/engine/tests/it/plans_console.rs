@@ -263,6 +263,11 @@ async fn the_consoles_lists_and_first_page_read_by_index_at_a_million_rows() {
             explained.list_audit(&auditor, filter).await.unwrap();
         }
         all.extend(plans.take().into_iter().map(|plan| ("audit", plan)));
+        let ids = [event.to_string(), middle.to_string()];
+        for q in ["key-77", "a-25", "thing", "c-77", "m-77", &ids[0], &ids[1]] {
+            explained.search(&auditor, q).await.unwrap();
+        }
+        all.extend(plans.take().into_iter().map(|plan| ("one search", plan)));
         explained.event(&auditor, EventId::new(event)).await.unwrap();
         explained.conflict(&auditor, ConflictId::new(middle)).await.unwrap();
         explained.incident(&auditor, IncidentId::new(middle), None).await.unwrap();

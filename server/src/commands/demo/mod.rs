@@ -100,6 +100,7 @@ async fn on(mut config: Config, listener: std::net::TcpListener) -> Result<(), F
     config.providers = kinds::endpoints(providers.url(), providers.smtp_url());
     config.webhook_secrets = vec![(kinds::PAYMENTS.to_owned(), webhook_secret)];
     // Last: what somebody configured beside it takes its topics first.
+    config.destinations.push(notices(providers.smtp_url()));
     config.destinations.push(consumer(providers.consumer(), &kept));
     config.limits.event_attempts = config.limits.event_attempts.min(EVENT_ATTEMPTS);
 
@@ -107,6 +108,7 @@ async fn on(mut config: Config, listener: std::net::TcpListener) -> Result<(), F
     Engine::migrate(owner.expose()).await?;
     let mut settings = config.engine()?;
     settings.workflows.extend(definitions::all());
+    settings.console_url = Some(url.clone());
     let engine = Engine::connect(settings).await?;
     let mut admin = Admin::connect(owner.expose()).await?;
     let tokens = accounts::prepare(&mut admin, &engine, &mut kept, &password).await?;
@@ -156,6 +158,18 @@ async fn on(mut config: Config, listener: std::net::TcpListener) -> Result<(), F
     served?
 }
 
+/// Mail to those who may approve, as a destination of requests for a second person.
+fn notices(smtp: &str) -> Destination {
+    Destination {
+        name: "approvers".to_owned(),
+        url: format!("{smtp}?from=onceover@{}.test", story::MARKED_TENANT),
+        topics: vec!["approval.requested".to_owned()],
+        secret: None,
+        allow_private: true,
+        tenant: Some(story::MARKED_TENANT.to_owned()),
+    }
+}
+
 /// The consumer in the sandbox as a destination of every event.
 fn consumer(control: &ConsumerControl, kept: &Kept) -> Destination {
     Destination {
@@ -164,6 +178,7 @@ fn consumer(control: &ConsumerControl, kept: &Kept) -> Destination {
         topics: Vec::new(),
         secret: Some(kept.event_secret().expose().to_owned()),
         allow_private: true,
+        tenant: None,
     }
 }
 

@@ -144,6 +144,7 @@ impl Scene {
             worker_name: "test".into(),
             limits: engine::Limits::default(),
             destinations: Vec::new(),
+            console_url: None,
             event_retention_days: 30,
         })
         .await

@@ -4,7 +4,17 @@ use chrono::{DateTime, Utc};
 use domain::{money::Money, view::ConflictView};
 use leptos::prelude::*;
 
-use crate::components::{diff::Diff, part::Part, timestamp::Ago};
+use crate::{
+    components::{diff::Diff, part::Part, timestamp::Ago},
+    text,
+};
+
+/// Comparisons that the page shows, and changed fields of each; the rest stands on each conflict's own
+/// page.
+const MAX_COMPARED: usize = 3;
+const MAX_CHANGES: usize = 15;
+/// The most of the names of who sent it, in bytes of the page.
+const MAX_CALLERS: usize = 300;
 
 /// Every other payload, beside the one that was accepted.
 #[component]
@@ -25,7 +35,10 @@ pub fn Conflicts(
             <div class="stack">
                 {conflicts
                     .into_iter()
-                    .map(|conflict| one(conflict, amount.clone(), as_of))
+                    .enumerate()
+                    .map(|(index, conflict)| {
+                        one(conflict, amount.clone(), as_of, index < MAX_COMPARED)
+                    })
                     .collect_view()}
             </div>
         </Part>
@@ -33,14 +46,19 @@ pub fn Conflicts(
     .into_any()
 }
 
-fn one(conflict: ConflictView, amount: Option<Money>, as_of: DateTime<Utc>) -> impl IntoView {
+fn one(
+    conflict: ConflictView,
+    amount: Option<Money>,
+    as_of: DateTime<Utc>,
+    compared: bool,
+) -> impl IntoView {
     let times = match conflict.count {
         1 => "Refused once".to_owned(),
         n => format!("Refused {n} times"),
     };
     let from = match conflict.callers.len() {
         0 => String::new(),
-        _ => format!(", from {}", conflict.callers.join(", ")),
+        _ => format!(", from {}", text::cut_end(&conflict.callers.join(", "), MAX_CALLERS)),
     };
     let (first_at, last_at, many) = (conflict.first_at, conflict.last_at, conflict.count > 1);
     let first = many.then(|| {
@@ -49,12 +67,15 @@ fn one(conflict: ConflictView, amount: Option<Money>, as_of: DateTime<Utc>) -> i
             <Ago at=first_at as_of/>
         }
     });
+    let page = format!("/conflicts/{}", conflict.id);
+    let diff = compared.then(|| view! { <Diff conflict first=amount most=MAX_CHANGES/> });
     view! {
         <div>
             <p class="body-view-caption">
-                {format!("{times}{from}")} ", last " <Ago at=last_at as_of/> {first}
+                {format!("{times}{from}")} ", last " <Ago at=last_at as_of/> {first} ". "
+                <a href=page>"Both payloads"</a>
             </p>
-            <Diff conflict first=amount/>
+            {diff}
         </div>
     }
 }

@@ -9,9 +9,11 @@ use leptos::prelude::*;
 use crate::{
     components::{
         facts::{fact, fact_at, fact_key},
+        icon::{Icon, IconName},
         key::Key,
         timestamp::{Ago, Timestamp},
     },
+    islands::CopyButton,
     text,
 };
 
@@ -51,8 +53,9 @@ fn identity(detail: &OperationDetail) -> AnyView {
                 "Reference",
                 view! {
                     <a href=href rel="external noopener noreferrer" target="_blank">
-                        <Key text=reference whole=true/>
+                        <Key text=reference.clone() whole=true/>
                     </a>
+                    <CopyButton text=reference what="the reference" link=false><Icon name=IconName::Copy/></CopyButton>
                 },
             ),
             None => fact_key("Reference", reference),

@@ -2,8 +2,9 @@
 
 use domain::{
     action::Verb,
+    operation::Status,
     problem::Code,
-    view::{ActionOffer, ApprovalView, OperationDetail},
+    view::{ActionOffer, ApprovalView, EvidenceView, OperationDetail, OperationRow},
 };
 use leptos::prelude::*;
 
@@ -57,7 +58,10 @@ pub fn Head<'a>(
                     {format!(" · version {} as of ", row.version)}
                     <Timestamp at=detail.as_of/>
                     " "
-                    <CopyButton text=row.key.clone() what="the key">
+                    <CopyButton text=row.key.clone() what="the key" link=false>
+                        <Icon name=IconName::Copy/>
+                    </CopyButton>
+                    <CopyButton text=format!("/operations/{}", row.id) what="link" link=true>
                         <Icon name=IconName::Copy/>
                     </CopyButton>
                 </p>
@@ -162,6 +166,7 @@ pub fn Banners<'a>(
         }
     });
     let incident = row.open_incident.then(|| {
+        let facts = row.status.is_final().then(|| both_facts(detail));
         let title = if row.status.is_final() {
             "Disputed: evidence contradicts the recorded outcome."
         } else {
@@ -169,6 +174,7 @@ pub fn Banners<'a>(
         };
         view! {
             <Notice tone=Tone::Caution title>
+                {facts}
                 <a href="#incidents">
                     "Read the incident"
                 </a>
@@ -211,6 +217,58 @@ pub fn Banners<'a>(
         </div>
     }
     .into_any()
+}
+
+/// What is recorded beside what contradicts it: neither alone is what is known.
+fn both_facts(detail: &OperationDetail) -> AnyView {
+    let row = &detail.row;
+    let happened = row.status == Status::Succeeded;
+    let recorded = match (happened, row.external_reference.as_deref()) {
+        (true, Some(reference)) => format!("Recorded: it happened, under {reference}."),
+        (true, None) => "Recorded: it happened.".to_owned(),
+        (false, _) => "Recorded: it did not happen.".to_owned(),
+    };
+    let against = detail.evidence.iter().filter(|evidence| contradicts(row, evidence)).map(said);
+    let against: Vec<_> = against.collect();
+    let said = match against.is_empty() {
+        true => view! { <li>"Against it: what the incident says."</li> }.into_any(),
+        false => against
+            .into_iter()
+            .map(|said| view! { <li>{format!("Against it: {said}")}</li> })
+            .collect_view()
+            .into_any(),
+    };
+    view! { <ul class="disputed"><li>{recorded}</li> {said}</ul> }.into_any()
+}
+
+/// Whether a piece of evidence says otherwise than the record, refuted or not: both stay on it.
+fn contradicts(row: &OperationRow, evidence: &EvidenceView) -> bool {
+    let other = evidence.external_reference.is_some()
+        && row.external_reference.is_some()
+        && evidence.external_reference != row.external_reference;
+    match (row.status, evidence.says.as_str()) {
+        (Status::Succeeded, "rejected" | "absent" | "not_done") => true,
+        (Status::Succeeded, "done") => other,
+        (_, says) => says == "done",
+    }
+}
+
+fn said(evidence: &EvidenceView) -> String {
+    let source = match evidence.source.as_str() {
+        "worker" => "a worker",
+        "webhook" => "the provider\u{2019}s webhook",
+        "lookup" => "a lookup at the provider",
+        _ => "a person",
+    };
+    let what = match evidence.says.as_str() {
+        "done" => "it happened",
+        "rejected" => "it was rejected",
+        "absent" => "it is not there",
+        _ => "it was not taken",
+    };
+    let under =
+        evidence.external_reference.as_ref().map(|reference| format!(", under {reference}"));
+    format!("{source} says {what}{}.", under.unwrap_or_default())
 }
 
 /// A request for a second person: what was asked, why it takes two, and who may approve it.

@@ -3,25 +3,33 @@
 use domain::view::IncidentView;
 use leptos::prelude::*;
 
-use crate::components::part::Part;
+use crate::components::{part::Part, slice::Slice};
 use crate::{
     components::notice::{Notice, Tone},
     text,
 };
 
+/// Incidents that one page shows.
+const SHOWN: usize = 10;
+
 /// Incidents, open ones tinted.
 #[component]
-pub fn Incidents(
+pub fn Incidents<'a>(
     /// The incidents.
-    incidents: Vec<IncidentView>,
+    incidents: &'a [IncidentView],
+    /// The path and query of the page.
+    place: (&'a str, &'a str),
 ) -> impl IntoView {
     if incidents.is_empty() {
         return ().into_any();
     }
     let count = incidents.len();
+    let piece = Slice::asked(place, "incidents", SHOWN, count);
+    let shown = piece.of(incidents).iter().cloned().map(one).collect_view();
     view! {
         <Part id="incidents" title="Incidents" count>
-            <div class="stack">{incidents.into_iter().map(one).collect_view()}</div>
+            <div class="stack">{shown}</div>
+            {piece.ways()}
         </Part>
     }
     .into_any()

@@ -1,18 +1,28 @@
 //! What was asked and what is replayed: bounded, masked and exact.
 
-use domain::view::{BodyView, ResponseView};
+use domain::{
+    action::Subject,
+    ids::OperationId,
+    view::{BodyView, ResponseView},
+};
 use leptos::prelude::*;
 
-use crate::components::{body_view::Body, part::Part};
+use crate::components::{body_view::Body, part::Part, reveal_link::reveal_link};
 
 /// What was asked.
 #[component]
 pub fn Payload(
+    /// The operation.
+    id: OperationId,
     /// The payload; absent once expired.
     payload: Option<BodyView>,
 ) -> impl IntoView {
+    let whole = format!("/operations/{id}/payload");
     let body = match payload {
-        Some(body) => view! { <Body body label="Payload as text"/> }.into_any(),
+        Some(body) => {
+            let reveal = reveal_link(body.masked, &Subject::from(id), None);
+            view! { <Body body label="Payload as text" whole/> {reveal} }.into_any()
+        }
         None => view! { <p class="prose">"The payload has expired."</p> }.into_any(),
     };
     view! {
@@ -25,9 +35,12 @@ pub fn Payload(
 /// What the client gets, now and on every repeat.
 #[component]
 pub fn Response(
+    /// The operation.
+    id: OperationId,
     /// The stored answer.
     response: Option<ResponseView>,
 ) -> impl IntoView {
+    let whole = format!("/operations/{id}/answer");
     let body = match response {
         Some(response) => {
             let line = format!("HTTP {} · {}", response.status, response.content_type);
@@ -38,9 +51,11 @@ pub fn Response(
                     </p>
                 }
             });
+            let reveal = reveal_link(response.body.masked, &Subject::from(id), None);
             view! {
                 <p class="body-view-caption">{line}</p>
-                <Body body=response.body label="Stored answer as text"/>
+                <Body body=response.body label="Stored answer as text" whole/>
+                {reveal}
                 {cut}
             }
             .into_any()

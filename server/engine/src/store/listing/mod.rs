@@ -15,7 +15,7 @@ use uuid::Uuid;
 use crate::error::EngineError;
 
 pub use row::rows;
-pub use search::{Search, search};
+pub use search::{Search, ranked, search};
 pub use waiting::{
     Waiting, count_manual, waiting_approvals, waiting_compensations, waiting_conflicts,
     waiting_events, waiting_incidents, waiting_leases, waiting_messages, waiting_unknown,

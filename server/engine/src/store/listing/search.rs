@@ -21,8 +21,8 @@ pub struct Search {
     pub limit: i64,
 }
 
-/// The ids that a search finds, newest matches of no particular order, and whether one kind of
-/// match had more than the limit.
+/// The ids that a search finds, of no particular order, and whether one kind of match had more than
+/// the limit.
 ///
 /// # Errors
 /// The database's.
@@ -31,24 +31,40 @@ pub async fn search(
     tenant: TenantId,
     search: &Search,
 ) -> Result<(Vec<Uuid>, bool), EngineError> {
+    let (found, more) = ranked(db, tenant, search).await?;
+    let mut ids: Vec<_> = found.into_iter().map(|(id, _)| id).collect();
+    ids.sort_unstable();
+    Ok((ids, more))
+}
+
+/// The same, each with whether something of it is exactly what was looked for: those first, then the
+/// newest.
+///
+/// # Errors
+/// The database's.
+pub async fn ranked(
+    db: &mut PgConnection,
+    tenant: TenantId,
+    search: &Search,
+) -> Result<(Vec<(Uuid, bool)>, bool), EngineError> {
     let rows = sqlx::query!(
         r#"
-        (select 1 as "branch!", id as "id!" from operations
+        (select 1 as "branch!", id as "id!", key = $2 as "exact!" from operations
           where tenant_id = $1 and not console and key >= $2 and key < $3 order by key limit $9)
         union all
-        (select 2, id from operations
+        (select 2, id, external_reference = $2 from operations
           where tenant_id = $1 and not console and external_reference >= $2 and external_reference < $3
           order by external_reference limit $9)
         union all
-        (select 3, operation_id from operation_terms
+        (select 3, operation_id, term = $2 from operation_terms
           where tenant_id = $1 and term >= $2 and term < $3 order by term limit $9)
         union all
-        (select 4, operation_id from operation_terms where tenant_id = $1 and term = $4 limit $9)
+        (select 4, operation_id, true from operation_terms where tenant_id = $1 and term = $4 limit $9)
         union all
-        (select 5, id from operations
+        (select 5, id, $5::uuid = $6::uuid from operations
           where tenant_id = $1 and not console and id >= $5 and id <= $6 order by id desc limit $9)
         union all
-        (select 6, id from operations
+        (select 6, id, true from operations
           where tenant_id = $1 and not console and currency = $8 and amount_minor = $7 order by id desc limit $9)
         "#,
         tenant.uuid(),
@@ -67,8 +83,9 @@ pub async fn search(
         let found = rows.iter().filter(|row| row.branch == branch).count();
         i64::try_from(found).is_ok_and(|found| found >= search.limit)
     });
-    let mut ids: Vec<_> = rows.into_iter().map(|row| row.id).collect();
-    ids.sort_unstable();
-    ids.dedup();
-    Ok((ids, more))
+    let mut found: Vec<_> = rows.into_iter().map(|row| (row.id, row.exact)).collect();
+    found.sort_unstable_by(|(a, a_exact), (b, b_exact)| b.cmp(a).then(b_exact.cmp(a_exact)));
+    found.dedup_by_key(|(id, _)| *id);
+    found.sort_by_key(|(_, exact)| !exact);
+    Ok((found, more))
 }

@@ -3,6 +3,7 @@
 
 mod policy;
 mod settling;
+mod waiting;
 
 use std::time::Duration;
 

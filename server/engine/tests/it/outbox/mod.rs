@@ -35,6 +35,7 @@ pub fn to(url: &str) -> Destination {
         topics: Vec::new(),
         secret: None,
         allow_private: true,
+        tenant: None,
     }
 }
 

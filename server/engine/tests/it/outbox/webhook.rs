@@ -4,12 +4,12 @@ use axum::{
     http::{StatusCode, header::LOCATION},
     response::IntoResponse as _,
 };
-use engine::{Destination, EngineError, outbox::check};
+use engine::{Destination, EngineError, outbox::check, store::outbox};
 use hmac::{Hmac, KeyInit as _, Mac as _};
 use sha2::Sha256;
 
-use super::{receiver::Receiver, relay_to, round, standing, tell, to};
-use crate::fixture::Fixture;
+use super::{receiver::Receiver, relay_to, round, rounds, standing, tell, to};
+use crate::fixture::{Fixture, add_tenant};
 
 const SECRET: &str = "a secret of the destination";
 
@@ -35,6 +35,25 @@ async fn a_receiver_can_check_who_sent_what_and_when() {
     let apart = fixture.count("select extract(epoch from onceover_now())::bigint").await
         - time.parse::<i64>().unwrap();
     assert!((0..30).contains(&apart), "signed {apart} s ago by the database's clock");
+}
+
+#[tokio::test]
+async fn a_destination_of_one_tenant_hears_of_that_one_and_the_next_of_the_others() {
+    let fixture = Fixture::new().await;
+    let (own, rest) = (Receiver::start().await, Receiver::start().await);
+    let globex = add_tenant(&fixture.db, &fixture.engine, "globex").await;
+    tell(&fixture, "a", "thing.happened").await;
+    let mut db = fixture.pool().acquire().await.unwrap();
+    outbox::add(&mut db, globex.tenant_id(), "b", "thing.happened", b"{}", None).await.unwrap();
+    drop(db);
+    let acme = Destination { name: "acme".into(), tenant: Some("acme".into()), ..to(&own.url) };
+    let mut relay = relay_to(&fixture, vec![acme, to(&rest.url)]).await;
+    rounds(&mut relay, &fixture).await;
+    let sources = |came: Vec<super::receiver::Delivered>| -> Vec<String> {
+        came.iter().map(|event| event.text("source").to_owned()).collect()
+    };
+    assert_eq!(sources(own.came()), ["/onceover/acme"]);
+    assert_eq!(sources(rest.came()), ["/onceover/globex"]);
 }
 
 #[tokio::test]

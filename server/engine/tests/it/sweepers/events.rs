@@ -52,7 +52,7 @@ async fn every_event_that_is_not_settled_is_claimed_released_or_in_the_list_of_t
     fixture.db.advance_clock(Duration::from_secs(7_200)).await;
 
     let one = |text: &str| vec![text.to_owned()];
-    let routes = Routes { prefixes: one(""), destinations: one("main") };
+    let routes = Routes { prefixes: one(""), destinations: one("main"), ..Routes::default() };
     let rooms = Rooms { destinations: one("main"), rooms: vec![MANY], wait_ms: vec![0] };
     let claim = Claim { owner: "w", lease_ms: 30_000, max: MANY, unrouted_ms: 1_000 };
     let mut tx = fixture.pool().begin().await.unwrap();

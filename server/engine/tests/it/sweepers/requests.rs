@@ -41,6 +41,7 @@ async fn every_request_that_waits_is_in_the_list_and_expires() {
         statuses: vec!["pending".into()],
         by: None,
         not_by: None,
+        may: None,
         cursor: None,
         limit: MANY,
     };

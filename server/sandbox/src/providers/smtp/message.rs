@@ -26,8 +26,17 @@ pub(super) fn request(message: &[u8], to: &str) -> Result<Request, &'static str>
         .filter(|key| !key.is_empty() && key.len() <= 512)
         .ok_or("the Message-ID is <key@domain>")?
         .to_owned();
-    let campaign = once("onceover-campaign", "there must be one Onceover-Campaign")?;
-    let recipient = once("onceover-recipient", "there must be one Onceover-Recipient")?;
+    // A notice of an event: to each of its readers one mail, whatever else is mailed to them.
+    let (campaign, recipient) = match once("onceover-event", "there is no Onceover-Event") {
+        Ok(event) => {
+            let topic = once("onceover-topic", "there must be one Onceover-Topic")?;
+            (format!("{topic}/{event}"), to.to_owned())
+        }
+        Err(_) => (
+            once("onceover-campaign", "there must be one Onceover-Campaign")?,
+            once("onceover-recipient", "there must be one Onceover-Recipient")?,
+        ),
+    };
     let subject = once("subject", "there must be one Subject")?;
     let names: Vec<&str> = headers.iter().map(|(name, _)| name.as_str()).collect();
     let body = json!({
@@ -133,6 +142,16 @@ mod tests {
         assert_eq!(decode("=?utf-8?b?w6k=?= =?UTF-8?Q?t=C3=A9_2?="), "ét\u{e9} 2");
         assert_eq!(decode("=?utf-8?b?ww==?= =?utf-8?b?qQ==?= x"), "é x");
         assert_eq!(decode("=?koi8-r?b?ww==?="), "=?koi8-r?b?ww==?=");
+    }
+
+    #[test]
+    fn a_notice_is_one_mail_to_each_of_its_readers() {
+        let notice = "Message-ID: <ev-1@x>\r\nOnceover-Event: ev-1\r\nOnceover-Topic: approval.requested\r\nSubject: s\r\n\r\nbody";
+        let read = |to: &str| request(notice.as_bytes(), to).expect("a mail");
+        let (ann, ben) = (read("ann@x.test"), read("ben@x.test"));
+        assert_eq!(ann.fields["campaign_id"], json!("approval.requested/ev-1"));
+        assert_eq!((&ann.fields["recipient_id"], ann.key.as_str()), (&json!("ann@x.test"), "ev-1"));
+        assert_ne!(ann.fields["recipient_id"], ben.fields["recipient_id"]);
     }
 
     #[test]
