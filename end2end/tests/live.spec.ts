@@ -61,7 +61,7 @@ test('of two browsers on one operation the second sees within two seconds that t
   // The form that was open is refused with what changed.
   await second.locator('input[name=outcome][value=not_happened_stop]').check()
   await second.locator('input[name=reason]').fill('It is not on their page.')
-  await second.locator('main button[type=submit]').click()
+  await second.locator('main form button.button--primary').click()
   await expect(second.getByRole('alert')).toHaveAttribute('data-code', /stale|decided_otherwise/)
   await context.close()
   await line(page).getByRole('link').click()

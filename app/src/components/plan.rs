@@ -66,29 +66,35 @@ pub fn tally(plan: &CompensationPlan) -> Vec<String> {
     .collect()
 }
 
+/// How many rows a plan has.
+#[must_use]
+pub const fn length(plan: &CompensationPlan) -> usize {
+    plan.awaited.len() + plan.undone.len()
+}
+
 /// The plan as a list in the order in which things are undone.
 #[must_use]
 pub fn plan_list(plan: &CompensationPlan) -> AnyView {
     plan_piece(plan, None)
 }
 
-/// A piece of a long plan; what is awaited stands before each.
+/// A piece of a long plan: what is awaited first, then what is undone. See [`length`].
 #[must_use]
 pub fn plan_piece(plan: &CompensationPlan, piece: Option<&Slice>) -> AnyView {
     if plan.awaited.is_empty() && plan.undone.is_empty() {
         return view! { <p class="prose">"Nothing has happened that would be undone."</p> }
             .into_any();
     }
-    let awaited =
-        plan.awaited.iter().map(|planned| row(planned, "waited for first")).collect_view();
-    let shown = piece.map_or(plan.undone.as_slice(), |piece| piece.of(&plan.undone));
-    let undone = shown.iter().map(|planned| row(planned, "")).collect_view();
+    let awaited = plan.awaited.iter().map(|planned| (planned, "waited for first"));
+    let all: Vec<_> = awaited.chain(plan.undone.iter().map(|planned| (planned, ""))).collect();
+    let shown = piece.map_or(all.as_slice(), |piece| piece.of(&all));
+    let shown = shown.iter().map(|(planned, note)| row(planned, note)).collect_view();
     let partial = plan.partial.then(|| {
         view! { <p class="field-help">"Some of it stays done: this is no plan by which all is undone."</p> }
     });
     view! {
         {partial}
-        <ol class="plan">{awaited} {undone}</ol>
+        <ol class="plan">{shown}</ol>
         {piece.map(Slice::ways)}
     }
     .into_any()

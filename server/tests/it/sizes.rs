@@ -86,11 +86,13 @@ async fn an_operation_with_all_at_its_limit_stays_within_its_bound_and_each_of_i
          select o.tenant_id, o.id, o.created_at + n * interval '1 second', 'O32', 'unknown', 'unknown', 10 + n, 1, 1,
            'staff', 'olga', jsonb_build_object('reason', 'event ' || n || repeat('&', 1900))
          from operations o, generate_series(1, 5000) n where o.id = $1::uuid",
-        "insert into evidence (tenant_id, id, operation_id, source, says, text, actor_kind, actor)
-         select o.tenant_id, ('01937000-0000-7000-8000-' || lpad(to_hex(n), 12, '0'))::uuid, o.id, 'staff', 'statement', 'evidence ' || n || repeat('&', 3900), 'staff', 'olga'
+        "insert into evidence (tenant_id, id, operation_id, at, source, says, text, actor_kind, actor)
+         select o.tenant_id, ('01937000-0000-7000-8000-' || lpad(to_hex(n), 12, '0'))::uuid, o.id,
+           o.created_at + interval '4000 seconds', 'staff', 'statement', 'evidence ' || n || repeat('&', 3900), 'staff', 'olga'
          from operations o, generate_series(1, 150) n where o.id = $1::uuid",
-        "insert into notes (tenant_id, id, operation_id, staff_id, author, form_key, text)
-         select o.tenant_id, ('01937000-0000-7000-8000-' || lpad(to_hex(n), 12, '0'))::uuid, o.id, s.id, 'olga', 'k-' || n, 'note ' || n || repeat('&', 3900)
+        "insert into notes (tenant_id, id, operation_id, at, staff_id, author, form_key, text)
+         select o.tenant_id, ('01937000-0000-7000-8000-' || lpad(to_hex(n), 12, '0'))::uuid, o.id,
+           o.created_at + interval '4000 seconds', s.id, 'olga', 'k-' || n, 'note ' || n || repeat('&', 3900)
          from operations o, (select id from staff limit 1) s, generate_series(1, 150) n where o.id = $1::uuid",
         "insert into incidents (tenant_id, operation_id, cause, summary)
          select o.tenant_id, o.id, 'cause_' || n, repeat('&', 300)
@@ -237,9 +239,10 @@ async fn a_workflow_of_three_hundred_steps_with_artifacts_and_undos_stays_within
          select tenant_id, operation, 'step operation ' || n, hash, 1, 'reserved', 12900, 'EUR', payload, 0, 3,
            'service', 'x', 'O1', 'service', 'x'
          from operations, generate_series(1, 300) n where id = $1::uuid",
-        "insert into workflows (tenant_id, kind, key, definition_version, input_hash, status, created_by_kind, created_by,
-           move, move_actor_kind, move_actor)
-         select tenant_id, 'campaign.agent', 'long', 1, sha256(''), 'running', 'service', 'x', 'W1', 'service', 'x'
+        "insert into workflows (tenant_id, kind, key, definition_version, input_hash, status, next_at, created_by_kind,
+           created_by, move, move_actor_kind, move_actor)
+         select tenant_id, 'campaign.agent', 'long', 1, sha256(''), 'running', onceover_now(), 'service', 'x', 'W1',
+           'service', 'x'
          from operations where id = $1::uuid",
         "insert into workflow_steps (tenant_id, workflow_id, step_key, position, operation, operation_id, status, move,
            move_actor_kind, move_actor)

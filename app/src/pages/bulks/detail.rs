@@ -100,11 +100,11 @@ fn shown(detail: &BulkDetail, page: Page<BulkRecord>, asked: &Asked) -> AnyView 
             <div class="detail-columns">
                 <div class="detail-story">
                     <Part id="sums" title="What it adds up to">{sums}</Part>
-                    <Part id="rows" title="Records of the set">{rows}</Part>
                     <Audit audit=&detail.audit place=&subject_page query=&whole/>
                 </div>
                 {facts(detail)}
             </div>
+            <Part id="rows" title="Records of the set">{rows}</Part>
         </article>
     }
     .into_any()

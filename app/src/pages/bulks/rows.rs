@@ -22,7 +22,7 @@ use crate::{
 
 const COLUMNS: &[Column] = &[
     ("Standing", "col-status"),
-    ("Record", "col-topic"),
+    ("Record", "col-operation"),
     ("Key", "col-key"),
     ("Version", "col-count num"),
     ("Amount", "col-amount num"),
@@ -90,7 +90,7 @@ fn row(record: BulkRecord) -> AnyView {
     view! {
         <tr class="row row--tall" role="row">
             <td role="cell" class="col-status"><MarkBadge mark=record.standing/></td>
-            <td role="cell" class="col-topic cell-sub">{record.label}</td>
+            <td role="cell" class="col-operation cell-sub">{record.label}</td>
             <td role="cell" class="col-key"><a class="row-link" href=href><Key text=record.key/></a></td>
             <td role="cell" class="col-count num cell-sub">{record.version}</td>
             <td role="cell" class="col-amount num"><Amount amount=record.amount/></td>

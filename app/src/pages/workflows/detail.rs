@@ -27,7 +27,7 @@ use crate::{
         moves::{MOVES, Moves, Told},
         notes::Notes,
         part::Part,
-        plan::plan_piece,
+        plan::{length, plan_piece},
         record_head::{Offered, RecordHead},
         slice::Slice,
         timestamp::Timestamp,
@@ -42,7 +42,7 @@ use crate::{
 
 /// What one page shows of each part, so that it stays far below its bound however long a workflow is.
 const STEPS: usize = 50;
-const UNDOS: usize = 40;
+const UNDOS: usize = 30;
 
 /// The page of a workflow.
 #[component]
@@ -80,7 +80,7 @@ pub fn FormPage() -> impl IntoView {
 /// The beginning of the plan, with the way to the rest of it on the workflow's page.
 fn begins(detail: &WorkflowDetail) -> AnyView {
     let path = format!("/workflows/{}", detail.row.id);
-    let piece = Slice::asked((&path, ""), "plan", UNDOS, detail.plan.undone.len());
+    let piece = Slice::asked((&path, ""), "plan", UNDOS, length(&detail.plan));
     plan_piece(&detail.plan, Some(&piece))
 }
 
@@ -117,7 +117,7 @@ fn shown(page: Noted<WorkflowDetail>, query: &str) -> AnyView {
         | WorkflowState::ClosedPartial => "What is undone, and what is not",
         _ => "What would be undone, in this order",
     };
-    let plan = plan_piece(&detail.plan, Some(&piece("plan", UNDOS, detail.plan.undone.len())));
+    let plan = plan_piece(&detail.plan, Some(&piece("plan", UNDOS, length(&detail.plan))));
     let plan = undone.then(|| view! { <Part id="plan" title>{plan}</Part> }.into_any());
     let count = detail.steps.len();
     let steps = waterfall(detail, &piece("steps", STEPS, count));

@@ -135,8 +135,9 @@ pub async fn search(
         "#,
         tenant.uuid(),
         operations,
-        ids.map(|(first, _)| first),
-        ids.map(|(_, last)| last),
+        // An empty range, not null: the planner would not know what becomes of it.
+        ids.map_or(Uuid::max(), |(first, _)| first),
+        ids.map_or(Uuid::nil(), |(_, last)| last),
         limit,
         MAX_OF_ONE,
     )

@@ -76,7 +76,7 @@ async fn a_decision_names_its_files_and_only_those_of_its_operation() {
     assert_eq!(code(fixture.engine.act(&olga, wrong).await), Code::Unprocessable);
     let named = ActionRequest { evidence_files: vec![own.id], ..happened(id, version, "ch_1") };
     let acted = done(fixture.engine.act(&olga, named).await);
-    assert_eq!(acted.receipt.evidence_files, [own.clone()]);
+    assert_eq!(acted.receipt.evidence_files, std::slice::from_ref(&own));
     // The evidence is no part of the decision: the same one without it is answered by its receipt.
     let again = done(fixture.engine.act(&olga, happened(id, version, "ch_1")).await);
     assert!(again.replayed);
@@ -110,7 +110,7 @@ async fn the_second_person_sees_the_file_and_nobody_can_exchange_it() {
     };
     let request = asked(fixture.engine.act(&olga, stop).await);
     let seen = fixture.engine.approval(&ada, request.id).await.unwrap();
-    assert_eq!(seen.evidence_files, [file.clone()]);
+    assert_eq!(seen.evidence_files, std::slice::from_ref(&file));
     let exchanged = sqlx::query("update evidence set file = 'x' where file is not null")
         .execute(fixture.pool())
         .await;
