@@ -16,6 +16,7 @@ use super::{
     icon::{Icon, IconName},
     notice::{moved_on, right, would_be_refused},
     receipt_view::decided,
+    refusal_summary::{refusal_frame, to_mend},
     timestamp::Timestamp,
 };
 use crate::{
@@ -110,10 +111,7 @@ pub fn RecordForm<'a>(
 fn summary(refusal: &RefusalView, decision: &Decision, other: Option<&Receipt>) -> AnyView {
     let code = refusal.code;
     let particulars = match code {
-        Code::Unprocessable => refusal.field.map(|field| {
-            let words = format!("{}: {}", field.label(), field.mend());
-            view! { <p><a href=format!("#{}", field.as_str())>{words}</a></p> }.into_any()
-        }),
+        Code::Unprocessable => refusal.field.map(to_mend),
         Code::Stale | Code::NotAllowedInState => {
             let shown = refusal.shown.filter(|shown| *shown != decision.version);
             let shown = shown.map(|shown| format!("Your page showed version {shown}. "));
@@ -144,20 +142,7 @@ fn summary(refusal: &RefusalView, decision: &Decision, other: Option<&Receipt>) 
         }
         _ => None,
     };
-    view! {
-        <div
-            class="form-errors"
-            role="alert"
-            tabindex="-1"
-            autofocus=true
-            data-code=code.as_str()
-        >
-            <h2 class="form-errors-title">{code.title()}</h2>
-            <p>{code.advice()}</p>
-            {particulars}
-        </div>
-    }
-    .into_any()
+    refusal_frame(code, particulars.into_any())
 }
 
 /// Why the action would be refused now, before anybody tries.

@@ -25,6 +25,7 @@ use crate::{
         notice::{Notice, Tone, right, would_be_refused},
         part::Part,
         record_list::record_list,
+        refusal_summary::{refusal_frame, to_mend},
     },
     error::{ConsoleError, Field, RefusalView},
     islands::Submit,
@@ -219,29 +220,10 @@ fn offered(name: &'static str, row: &IncidentRow) -> AnyView {
 
 /// Why it was refused; it takes the focus as the page comes.
 fn explained(refusal: &RefusalView) -> AnyView {
-    let code = refusal.code;
-    let mend = refusal.field.map(|field| {
-        let words = format!("{}: {}", field.label(), field.mend());
-        view! { <p><a href=format!("#{}", field.as_str())>{words}</a></p> }
-    });
+    let mend = refusal.field.map(to_mend);
     let other = refusal.receipt.map(|receipt| {
         view! { <p><a href=format!("/receipts/{receipt}")>"Read its receipt"</a></p> }
     });
     let missing = refusal.missing.map(right);
-    view! {
-        <div
-            class="form-errors"
-            role="alert"
-            tabindex="-1"
-            autofocus=true
-            data-code=code.as_str()
-        >
-            <h2 class="form-errors-title">{code.title()}</h2>
-            <p>{code.advice()}</p>
-            {mend}
-            {missing}
-            {other}
-        </div>
-    }
-    .into_any()
+    refusal_frame(refusal.code, view! { {mend} {missing} {other} }.into_any())
 }

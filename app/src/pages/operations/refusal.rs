@@ -11,7 +11,12 @@ use domain::{
 use leptos::prelude::*;
 
 use crate::{
-    components::{notice::right, receipt_view::decided, timestamp::Timestamp},
+    components::{
+        notice::right,
+        receipt_view::decided,
+        refusal_summary::{refusal_frame, to_mend},
+        timestamp::Timestamp,
+    },
     error::RefusalView,
     text,
 };
@@ -28,21 +33,7 @@ pub fn RefusalSummary<'a>(
     /// The decision that stands instead, where there is one.
     other: Option<&'a Receipt>,
 ) -> impl IntoView {
-    let code = refusal.code;
-    view! {
-        <div
-            class="form-errors"
-            role="alert"
-            tabindex="-1"
-            autofocus=true
-            data-code=code.as_str()
-        >
-            <h2 class="form-errors-title">{code.title()}</h2>
-            <p>{code.advice()}</p>
-            {particulars(refusal, verb, detail, other)}
-        </div>
-    }
-    .into_any()
+    refusal_frame(refusal.code, particulars(refusal, verb, detail, other))
 }
 
 fn particulars(
@@ -52,7 +43,7 @@ fn particulars(
     other: Option<&Receipt>,
 ) -> AnyView {
     match refusal.code {
-        Code::Unprocessable => refusal.field.map(field_link).into_any(),
+        Code::Unprocessable => refusal.field.map(to_mend).into_any(),
         Code::Stale => changes(refusal.shown, detail),
         Code::DecidedOtherwise => other
             .filter(|other| other.target == detail.row.id.to_string())
@@ -75,19 +66,6 @@ fn particulars(
         }
         _ => ().into_any(),
     }
-}
-
-fn field_link(field: crate::error::Field) -> AnyView {
-    view! {
-        <ul>
-            <li>
-                <a href=format!("#{}", field.as_str())>
-                    {format!("{}: {}", field.label(), field.mend())}
-                </a>
-            </li>
-        </ul>
-    }
-    .into_any()
 }
 
 fn possible_from(at: DateTime<Utc>) -> AnyView {
