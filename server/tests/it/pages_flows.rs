@@ -101,7 +101,7 @@ async fn a_workflow_of_three_hundred_steps_stays_within_its_bound_and_each_is_a_
     .await
     .unwrap();
     let first = page(&stage, &format!("/workflows/{id}")).await;
-    assert!(first.contains("1 to 50 of 305"), "what is left out is said to be");
+    assert!(first.contains("1 to 40 of 305"), "what is left out is said to be");
     assert!(first.contains("more-001") && !first.contains("step-more-300"));
     let last = page(&stage, &format!("/workflows/{id}?steps=301")).await;
     assert!(last.contains("step-more-300"));

@@ -24,7 +24,7 @@ use crate::{
         facts::{fact, fact_at, fact_key},
         icon::IconName,
         mark::Mark,
-        moves::{MOVES, Moves, Told},
+        moves::{Moves, Told},
         notes::Notes,
         part::Part,
         plan::{length, plan_piece},
@@ -41,8 +41,9 @@ use crate::{
 };
 
 /// What one page shows of each part, so that it stays far below its bound however long a workflow is.
-const STEPS: usize = 50;
+const STEPS: usize = 40;
 const UNDOS: usize = 30;
+const MOVES: usize = 25;
 
 /// The page of a workflow.
 #[component]
