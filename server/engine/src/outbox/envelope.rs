@@ -21,8 +21,11 @@ pub struct Envelope {
     pub topic: String,
     /// The database's clock when it was claimed.
     pub sent_at: DateTime<Utc>,
-    /// The JSON document.
+    /// The JSON document: the same whoever publishes it, however often.
     pub body: Vec<u8>,
+    /// The page on which a person looks into it, as far as this publisher knows the console's address.
+    /// It is in no body: another publisher may know another.
+    pub link: Option<String>,
 }
 
 /// What an envelope says besides the event: shown to people as it is told to consumers.
@@ -68,8 +71,6 @@ struct CloudEvent<'a> {
     partitionkey: String,
     #[serde(skip_serializing_if = "Option::is_none")]
     operationid: Option<String>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    link: Option<String>,
     datacontenttype: &'static str,
     #[serde(skip_serializing_if = "Option::is_none")]
     data: Option<&'a RawValue>,
@@ -94,14 +95,19 @@ impl Envelope {
             sequence: facts.sequence,
             partitionkey: facts.partition_key,
             operationid: event.operation.map(|id| id.to_string()),
-            link: console.and_then(|console| link(console, event)),
             datacontenttype: facts.content_type,
             data,
             data_base64: data.is_none().then(|| STANDARD.encode(&event.payload)),
         };
         let body = serde_json::to_vec(&document)
             .map_err(|error| EngineError::Unreadable(error.to_string()))?;
-        Ok(Self { id: event.id, topic: event.topic.clone(), sent_at: event.now, body })
+        Ok(Self {
+            id: event.id,
+            topic: event.topic.clone(),
+            sent_at: event.now,
+            body,
+            link: console.and_then(|console| link(console, event)),
+        })
     }
 }
 
@@ -170,9 +176,10 @@ mod tests {
         let id = "0199b2c4-7d1e-7c3a-9f51-0242ac120002";
         let link = |topic: &str, payload: &str, operation: Option<OperationId>| {
             let event = HeldEvent { topic: topic.into(), operation, ..event(payload.as_bytes()) };
-            let body = Envelope::of(&event, Some("https://console.example/")).unwrap().body;
-            let document: serde_json::Value = serde_json::from_slice(&body).unwrap();
-            document["link"].as_str().map(str::to_owned)
+            let here = Envelope::of(&event, Some("https://console.example/")).unwrap();
+            let elsewhere = Envelope::of(&event, None).unwrap();
+            assert_eq!(here.body, elsewhere.body, "one event, one body, whoever publishes it");
+            here.link
         };
         let request = format!(r#"{{"approval_id":"{id}"}}"#);
         let asked = link("approval.requested", &request, None);

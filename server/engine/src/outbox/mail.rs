@@ -234,7 +234,7 @@ impl Notice {
             other => (format!("Onceover: {other}"), vec![format!("Event {other}.")]),
         };
         lines.retain(|line| !line.is_empty());
-        if let Some(link) = document["link"].as_str() {
+        if let Some(link) = &envelope.link {
             lines.push(format!("\n{link}"));
         }
         lines.push(format!("\nTenant {}, event {}", tenant(&document), envelope.id));
@@ -301,13 +301,14 @@ mod tests {
 
     fn envelope(topic: &str, data: &Value) -> Envelope {
         let body = json!({
-            "source": "/onceover/acme", "link": "https://console.example/approvals/7", "data": data,
+            "source": "/onceover/acme", "data": data,
         });
         Envelope {
             id: EventId::new(Uuid::from_u128(7)),
             topic: topic.into(),
             sent_at: DateTime::UNIX_EPOCH,
             body: body.to_string().into_bytes(),
+            link: Some("https://console.example/approvals/7".into()),
         }
     }
 
