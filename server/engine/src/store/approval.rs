@@ -329,7 +329,7 @@ pub async fn rows(
 pub struct Narrowing {
     /// Whose.
     pub tenant: TenantId,
-    /// In which state, or in all that are settled.
+    /// In which state, or in all that are settled; none of them: in no state, so no request.
     pub statuses: Vec<String>,
     /// Only of this person.
     pub by: Option<StaffId>,
@@ -393,6 +393,7 @@ macro_rules! both_ways {
 /// The database's.
 pub async fn ids(db: &mut PgConnection, n: &Narrowing) -> Result<Vec<Uuid>, EngineError> {
     let one = match n.statuses.as_slice() {
+        [] => return Ok(Vec::new()),
         [one] => Some(one.as_str()),
         _ => None,
     };

@@ -138,9 +138,9 @@ fn instants(detail: &OperationDetail) -> AnyView {
 /// How long the key keeps its answer, and how often it gave it.
 fn key_life(detail: &OperationDetail) -> AnyView {
     let replays = match detail.replays {
-        0 => "not once".to_owned(),
-        1 => "once".to_owned(),
-        n => format!("{n} times"),
+        0 => "not once that is counted".to_owned(),
+        1 => "at least once".to_owned(),
+        n => format!("at least {n} times"),
     };
     let kept = match (detail.tombstoned_at, detail.expires_at) {
         (Some(_), _) => fact("A repeat gets", "state and reference alone".to_owned()),

@@ -125,11 +125,12 @@ pub enum Admission {
 }
 
 impl Admission {
-    /// The operation whose final answer this is, given once more.
+    /// The operation whose final answer this is, given once more. A failure without a stored answer may be
+    /// told for the first time here (its last claim was one too many), so it is not counted.
     const fn given_again(&self) -> Option<OperationId> {
         match self {
             Self::Replayed { id, .. }
-            | Self::FailedTerminal { id, .. }
+            | Self::FailedTerminal { id, answer: Some(_), .. }
             | Self::Tombstoned { id, .. } => Some(*id),
             _ => None,
         }
