@@ -91,11 +91,17 @@ const masked = (names) => names.map((name) => name.replace(/\.[\w-]{22}\./, '.<h
 function compare() {
   const other = path.join(m.targetDir, 'leptos-site')
   const ours = { names: masked(filesUnder(m.siteRoot)), hashes: fs.readFileSync(m.hashFile) }
+  // The wasm tools that our own build uses: cargo-leptos fetches none.
+  const tools = [path.join(root, '.tools', 'bin'), path.join(root, 'end2end', 'node_modules', '.bin')]
   try {
     execFileSync('cargo', ['leptos', 'build', '--release', '--precompress'], {
       cwd: root,
       stdio: 'inherit',
-      env: { ...process.env, LEPTOS_SITE_ROOT: path.relative(root, other) },
+      env: {
+        ...process.env,
+        PATH: [...tools, process.env.PATH].join(path.delimiter),
+        LEPTOS_SITE_ROOT: path.relative(root, other),
+      },
     })
     const theirs = parseHashes(fs.readFileSync(m.hashFile, 'utf8'))
     must(Object.keys(theirs).join() === hashedKinds.join(), `cargo-leptos' hash.txt names ${Object.keys(theirs)}`)
