@@ -2,13 +2,18 @@
 # codes pass through unchanged.
 
 .DEFAULT_GOAL := help
-.PHONY: help demo dev test browser-all faults bench check queries fmt
+.PHONY: help demo release dev test browser-all faults bench check queries fmt
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-11s %s\n", $$1, $$2 }' Makefile
 
 demo: ## install what is missing, build the release, run the demo on http://127.0.0.1:3000
 	@ci/demo.sh
+
+release: ## build the release and its bill of materials, under target/
+	@ci/setup.sh demo
+	@ci/build-release.sh
+	@ci/sbom.sh
 
 dev: ## watch the sources and reload, on the demo's data (needs cargo-leptos)
 	@ci/dev.sh

@@ -61,8 +61,8 @@ all() {
     rule "query cache" query_cache
     rule "lints, server side" lint_server
     rule "lints, browser side" lint_browser
-    rule "licences" node ci/licences.mjs
-    rule "advisories" ci/audit.sh
+    rule "licences of the web tools" node ci/licences.mjs
+    rule "supply" ci/supply.sh
     [ ${#failed[@]} = 0 ] || {
         say "make check failed: $(printf '%s; ' "${failed[@]}")"
         return 1

@@ -11,6 +11,7 @@
 # packages; anywhere else it names the package that is missing.
 set -euo pipefail
 . "$(dirname "$0")/lib.sh"
+. "$(dirname "$0")/build-tool.sh"
 . "$(dirname "$0")/wasm-target.sh"
 cd "$ROOT"
 started=$SECONDS
@@ -63,21 +64,6 @@ wasm_bindgen_wanted() { locked_version wasm-bindgen; }
 
 wasm_bindgen_fits() {
     have wasm-bindgen && [ "$(wasm-bindgen --version | awk '{ print $2 }')" = "$(wasm_bindgen_wanted)" ]
-}
-
-# Optimisation costs more to compile than this short-lived program saves.
-build_tool() {
-    CARGO_PROFILE_RELEASE_LTO=off CARGO_PROFILE_RELEASE_OPT_LEVEL=1 \
-        CARGO_PROFILE_RELEASE_CODEGEN_UNITS=16 CARGO_PROFILE_RELEASE_DEBUG=0 \
-        CARGO_TARGET_DIR="$TOOLS/build-$1" \
-        cargo install --quiet --root "$TOOLS" --no-track --force "$@"
-}
-
-# A tool's own lock may name versions that a registry has lost: then the newest that fit.
-build_locked_or_newest() {
-    local log="$TOOLS/log/$1.log"
-    shift
-    build_tool "$@" --locked >"$log" 2>&1 || quietly "$log" build_tool "$@"
 }
 
 install_wasm_bindgen() {
@@ -187,8 +173,8 @@ web_tools
 fonts
 if [ "$goal" = check ]; then
     # Lints of the browser's side need no browser target: see ci/check.sh.
-    . "$(dirname "$0")/audit-tools.sh"
-    audit_tools
+    . "$(dirname "$0")/supply-tools.sh"
+    supply_tools
 else
     wasm_target
     postgres_server
