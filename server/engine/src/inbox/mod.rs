@@ -17,7 +17,7 @@ mod webhook;
 pub use message::{ReceiveMessage, Received};
 pub use source::{Delivery, InboxSource, Source, SourceError, Verdict};
 pub use staff::{Standing, drop_in, run_in};
-pub use webhook::WebhookTaken;
+pub use webhook::{WebhookTaken, signed_at};
 
 pub(crate) use effect::Effect;
 pub(crate) use staff::{likeness, needs_second_person};

@@ -95,7 +95,7 @@ impl Engine {
             .find(|(name, _)| name == provider)
             .map(|(_, secret)| secret.clone())
             .ok_or_else(refused)?;
-        let signed_at = verify(&secret, signature, body).ok_or_else(refused)?;
+        let signed_at = signed_at(&secret, signature, body).ok_or_else(refused)?;
         let mut db = self.pools.engine().acquire().await?;
         let now = lease::clock(&mut db).await?;
         if (now.timestamp() - signed_at).abs() > TOLERANCE_S {
@@ -182,8 +182,10 @@ pub(super) async fn take(
     Ok(Done { operation_id: Some(id), webhook: Some(taken), ..Done::default() })
 }
 
-/// Checks a signature in constant time; the instant that it was made for.
-fn verify(secret: &str, signature: &str, body: &[u8]) -> Option<i64> {
+/// Checks a signature, `t=<unix seconds>,v1=<hex>`, in constant time; the instant that it was made for,
+/// in seconds, or nothing where it is not by this secret over this body.
+#[must_use]
+pub fn signed_at(secret: &str, signature: &str, body: &[u8]) -> Option<i64> {
     let mut time = None;
     let mut given = None;
     for part in signature.split(',') {
