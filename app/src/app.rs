@@ -29,6 +29,7 @@ use crate::{
         reveal,
         search::SearchPage,
         sign_in::SignInPage,
+        views::ViewsPage,
         workflows,
     },
 };
@@ -88,6 +89,7 @@ pub fn App() -> impl IntoView {
                     <Route path=path!("/receipts/:id") view=ReceiptPage ssr=SsrMode::Async/>
                     <Route path=path!("/me") view=MePage ssr=SsrMode::Async/>
                     <Route path=path!("/search") view=SearchPage ssr=SsrMode::Async/>
+                    <Route path=path!("/views") view=ViewsPage ssr=SsrMode::Async/>
                     <Route path=path!("/help") view=HelpPage ssr=SsrMode::Async/>
                 </ParentRoute>
             </Routes>

@@ -265,6 +265,14 @@ fields! {
     To = "to", "To", "A date, at most 90 days (where nothing else is configured) after the other end.";
     /// The zone that days are meant in.
     Zone = "zone", "Time zone", "A name such as Europe/Berlin, or UTC.";
+    /// Light or dark.
+    Theme = "theme", "Theme", "Choose one from the list.";
+    /// The height of rows.
+    Density = "density", "Rows of lists", "Choose one from the list.";
+    /// The length of a page that a person prefers.
+    Rows = "rows", "Length of a page", "Choose one from the list: 25, 50, 100 or 200 rows.";
+    /// Whether single keys are commands.
+    Keys = "keys", "Single keys", "Use the button: it switches them on or off.";
     /// A filter by definition or kind.
     Kind = "kind", "Kind", "Choose one from the list.";
     /// A filter by topic.

@@ -34,6 +34,7 @@ test('rows are picked, looked at before anything happens, and decided one by one
   for (const payment of payments) {
     expect((await operation(request, payment.id)).version, 'only looked at').toBe(payment.version)
   }
+  await expect(page.getByText('It can be started until')).toBeVisible()
   await look(page, 'bulk-ready')
   await page.locator('main input[name=reason]').fill('The provider answers again.')
   await page.getByRole('button', { name: 'Reconcile 2 operations' }).click()
@@ -44,6 +45,8 @@ test('rows are picked, looked at before anything happens, and decided one by one
   await look(page, 'bulk-over')
   await page.locator('main tbody a[href^="/receipts/"]').first().click()
   await expect(page.getByText('Reconciliation asked for')).toBeVisible()
+  await page.getByRole('link', { name: 'A bulk of many records' }).click()
+  await expect(page).toHaveURL(new RegExp(place))
 })
 
 test('all that match needs a filter, and a bulk verb is none of the grave ones @no-js', async ({ page }) => {

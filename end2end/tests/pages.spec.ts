@@ -157,6 +157,19 @@ test('search and help', async ({ page, request }) => {
 test('who I am @no-js', async ({ page }) => {
   await signIn(page, 'auditor@acme.test', '/me')
   await look(page, 'me')
+  await page.goto('/me?refused=unprocessable&field=zone')
+  await look(page, 'me-refused')
+})
+
+test('a view that is refused comes back with its name @no-js', async ({ page }) => {
+  await signIn(page, 'operator@acme.test', '/views?refused=unprocessable&field=name&list=operations&name=x')
+  await expect(page.locator('.form-errors')).toHaveAttribute('data-code', 'unprocessable')
+  await look(page, 'view-refused')
+  const name = `Again ${Date.now().toString(36)}`
+  await page.getByLabel('Keep this view as').fill(name)
+  await page.getByRole('button', { name: 'Keep the view' }).click()
+  await expect(page).toHaveURL(/\/operations$/)
+  await expect(page.getByRole('link', { name })).toBeVisible()
 })
 
 test.describe('what is not there', () => {

@@ -108,6 +108,12 @@ const TASKS: &[Task] = &[
         backlog: None,
     },
     Task {
+        name: "expire bulks that nobody started",
+        every: Duration::from_secs(10),
+        batch: |engine| Box::pin(async move { engine.expire_bulks().await }),
+        backlog: Some(|engine| Box::pin(async move { engine.backlog(Queue::Bulks).await })),
+    },
+    Task {
         name: "count outcomes",
         every: Duration::from_secs(1),
         batch: |engine| Box::pin(async move { engine.fold_outcomes().await }),

@@ -256,6 +256,7 @@ mod tests {
             before: None,
             after: None,
             receipt: None,
+            bulk: None,
             request_id: "r".into(),
         }
     }

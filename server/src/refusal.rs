@@ -42,6 +42,12 @@ impl Refused {
         })
     }
 
+    /// What it says.
+    #[must_use]
+    pub fn refusal(&self) -> &Refusal {
+        &self.0.refusal
+    }
+
     /// Names the field at fault.
     #[must_use]
     pub fn field(mut self, name: &str) -> Self {

@@ -1,10 +1,15 @@
-//! The forms of saved views: plain posts that lead back to the list. The rules are the engine's.
+//! The forms of saved views: plain posts that lead back to the list, or to the page that explains why not.
+//! The rules are the engine's.
 
-use app::location::Asked;
+use app::{
+    api::views::{Typed, not_changed, not_kept},
+    location::Asked,
+};
 use axum::{
     Extension,
     extract::{Form, Path, State, rejection::FormRejection},
-    response::{IntoResponse, Response},
+    http::HeaderMap,
+    response::Response,
 };
 use domain::{
     listing::{BadPart, List},
@@ -14,7 +19,12 @@ use engine::StaffCaller;
 use serde::Deserialize;
 use uuid::Uuid;
 
-use crate::{auth::form::unread, refusal::Refused, router::AppState, security::location};
+use crate::{
+    auth::form::{explained, unread},
+    refusal::Refused,
+    router::AppState,
+    security::location,
+};
 
 const FIELDS: &str = "The form must have the fields list and name.";
 const CHANGE_FIELDS: &str = "The form must have the field do: change or delete.";
@@ -34,15 +44,25 @@ pub struct SaveView {
 pub async fn save(
     State(state): State<AppState>,
     Extension(by): Extension<StaffCaller>,
+    headers: HeaderMap,
     form: Result<Form<SaveView>, FormRejection>,
 ) -> Response {
-    let form = match form {
-        Ok(Form(form)) => form,
-        Err(rejection) => return unread(&rejection, FIELDS).into_response(),
+    let (typed, kept) = match form {
+        Ok(Form(form)) => {
+            let kept = keep(&state, &by, &form).await;
+            let typed = Typed {
+                list: form.list.parse().ok(),
+                query: form.query,
+                name: form.name,
+                shared: form.shared == "true",
+            };
+            (Some(typed), kept)
+        }
+        Err(rejection) => (None, Err(unread(&rejection, FIELDS))),
     };
-    match keep(&state, &by, &form).await {
+    match kept {
         Ok(place) => location::see_other(&place),
-        Err(refused) => refused.into_response(),
+        Err(refused) => explained("/views", &headers, refused, |refusal| not_kept(refusal, typed)),
     }
 }
 
@@ -81,25 +101,35 @@ pub async fn change(
     State(state): State<AppState>,
     Extension(by): Extension<StaffCaller>,
     Path(id): Path<String>,
+    headers: HeaderMap,
     form: Result<Form<ChangeView>, FormRejection>,
 ) -> Response {
-    let form = match form {
-        Ok(Form(form)) => form,
-        Err(rejection) => return unread(&rejection, CHANGE_FIELDS).into_response(),
+    let (back, changed) = match form {
+        Ok(Form(form)) => (form.return_to.clone(), change_or_delete(&state, &by, &id, &form).await),
+        Err(rejection) => (String::new(), Err(unread(&rejection, CHANGE_FIELDS))),
     };
-    let Ok(id) = id.parse::<Uuid>() else {
-        return Refused::code(Code::NotFound).into_response();
-    };
-    let done = match form.r#do.as_str() {
-        "change" => state.engine.change_view(&by, id, &form.name, form.shared == "true").await,
-        "delete" => state.engine.delete_view(&by, id).await,
-        _ => {
-            let refused = Refused::code(Code::Unprocessable).field("do").detail(CHANGE_FIELDS);
-            return refused.into_response();
+    let back = location::local(&back);
+    match changed {
+        Ok(()) => location::see_other(back),
+        Err(refused) => {
+            explained("/views", &headers, refused, |refusal| not_changed(refusal, back))
         }
-    };
-    match done {
-        Ok(()) => location::see_other(&form.return_to),
-        Err(error) => Refused::from(error).into_response(),
     }
+}
+
+async fn change_or_delete(
+    state: &AppState,
+    by: &StaffCaller,
+    id: &str,
+    form: &ChangeView,
+) -> Result<(), Refused> {
+    let id: Uuid = id.parse().map_err(|_| Refused::code(Code::NotFound))?;
+    match form.r#do.as_str() {
+        "change" => state.engine.change_view(by, id, &form.name, form.shared == "true").await?,
+        "delete" => state.engine.delete_view(by, id).await?,
+        _ => {
+            return Err(Refused::code(Code::Unprocessable).field("do").detail(CHANGE_FIELDS));
+        }
+    }
+    Ok(())
 }

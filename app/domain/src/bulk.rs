@@ -60,6 +60,8 @@ pub enum BulkState {
     Over,
     /// Given up: rows without a result get none. Final.
     Abandoned,
+    /// Not started in time: nothing was done. Final.
+    Expired,
 }
 
 words!(BulkState:
@@ -70,6 +72,7 @@ words!(BulkState:
     "paused" = Paused,
     "over" = Over,
     "abandoned" = Abandoned,
+    "expired" = Expired,
 );
 
 impl BulkState {
@@ -84,7 +87,14 @@ impl BulkState {
             Self::Paused => "paused",
             Self::Over => "over",
             Self::Abandoned => "given up",
+            Self::Expired => "expired",
         }
+    }
+
+    /// Whether nothing can become of it any more.
+    #[must_use]
+    pub const fn is_final(self) -> bool {
+        matches!(self, Self::Over | Self::Abandoned | Self::Expired)
     }
 
     /// Whether a background task works on it.
@@ -105,6 +115,7 @@ impl Machine for BulkState {
         Self::Paused,
         Self::Over,
         Self::Abandoned,
+        Self::Expired,
     ];
 
     const RULES: &'static [Rule<Self>] = &[
@@ -120,6 +131,7 @@ impl Machine for BulkState {
         Rule { rule: "B8", from: Some(Self::Ready), to: Self::Abandoned },
         Rule { rule: "B8", from: Some(Self::Running), to: Self::Abandoned },
         Rule { rule: "B8", from: Some(Self::Paused), to: Self::Abandoned },
+        Rule { rule: "B9", from: Some(Self::Ready), to: Self::Expired },
     ];
 
     fn as_str(self) -> &'static str {

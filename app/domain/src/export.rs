@@ -246,6 +246,7 @@ exported! {
         "before" = text(row.before.as_ref());
         "after" = text(row.after.as_ref());
         "receipt" = text(row.receipt.as_ref());
+        "bulk" = text(row.bulk.as_ref());
         "request_id" = row.request_id;
     }
 }
@@ -286,6 +287,7 @@ mod tests {
             before: None,
             after: None,
             receipt: None,
+            bulk: None,
             request_id: "r".into(),
         };
         let cells = entry.cells();

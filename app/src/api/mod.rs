@@ -19,6 +19,7 @@ pub mod operations;
 pub mod overview;
 pub(crate) mod picked;
 pub mod policy;
+pub mod preferences;
 pub mod reading;
 pub mod receipts;
 pub mod records;

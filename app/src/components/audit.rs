@@ -52,6 +52,12 @@ fn row(audit: AuditView) -> impl IntoView {
             <a href=format!("/receipts/{receipt}")>"Receipt"</a>
         }
     });
+    let bulk = audit.bulk.map(|bulk| {
+        view! {
+            " "
+            <a href=format!("/bulks/{bulk}")>"Bulk"</a>
+        }
+    });
     view! {
         <li>
             <strong>{audit.actor}</strong>
@@ -59,6 +65,7 @@ fn row(audit: AuditView) -> impl IntoView {
             <Timestamp at=audit.at/>
             {reason}
             {receipt}
+            {bulk}
         </li>
     }
 }

@@ -65,7 +65,7 @@ pub fn Layout() -> impl IntoView {
 }
 
 /// The pages of the console by the first part of their address, as breadcrumb and rail call them.
-const PLACES: [(&str, &str); 16] = [
+const PLACES: [(&str, &str); 17] = [
     ("operations", "Operations"),
     ("workflows", "Workflows"),
     ("compensations", "Undos"),
@@ -81,6 +81,7 @@ const PLACES: [(&str, &str); 16] = [
     ("receipts", "Receipt"),
     ("reveals", "Revealed fields"),
     ("search", "Search"),
+    ("views", "Views of lists"),
     ("help", "Help"),
 ];
 

@@ -96,10 +96,17 @@ pub fn views_form(list: List, asked: &Asked, saved: &Result<ListViews, ConsoleEr
             </div>
         }
     });
+    let keep = keep_form(list, &asked.whole(), "", may_share, false);
+    view! { {keep} {own} }.into_any()
+}
+
+/// The form that keeps a view of a list under a name.
+#[must_use]
+pub fn keep_form(list: List, query: &str, name: &str, may_share: bool, shared: bool) -> AnyView {
     view! {
         <form class="tool-form" method="post" action="/views">
             <input type="hidden" name="list" value=list.as_str()/>
-            <input type="hidden" name="query" value=asked.whole()/>
+            <input type="hidden" name="query" value=query.to_owned()/>
             <div class="field">
                 <label class="field-label" for="view-name">"Keep this view as"</label>
                 <input
@@ -110,15 +117,15 @@ pub fn views_form(list: List, asked: &Asked, saved: &Result<ListViews, ConsoleEr
                     maxlength="80"
                     autocomplete="off"
                     aria-describedby="view-help"
+                    value=name.to_owned()
                 />
                 <p class="field-help" id="view-help">
                     "Filters and columns, not the rows. A view of yours with that name is replaced."
                 </p>
             </div>
-            {sharing(may_share, false)}
+            {sharing(may_share, shared && may_share)}
             <div class="tool-buttons"><button class="button">"Keep the view"</button></div>
         </form>
-        {own}
     }
     .into_any()
 }

@@ -181,7 +181,9 @@ impl From<BulkState> for Mark {
             }
             BulkState::Running => Self::new(word, IconName::Executing, Status::Executing),
             BulkState::Over => Self::new(word, IconName::Check, Status::Reserved),
-            BulkState::Abandoned => Self::new(word, IconName::Tombstone, Status::Reserved),
+            BulkState::Abandoned | BulkState::Expired => {
+                Self::new(word, IconName::Tombstone, Status::Reserved)
+            }
         }
     }
 }

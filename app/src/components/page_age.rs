@@ -32,6 +32,8 @@ fn about(path: &str) -> Option<String> {
         // Its rows are operations, but not every operation is one of its rows.
         "leases" => "lease",
         "compensations" => RecordType::Compensation.label(),
+        // Not gathered, noted or searched for, so no kind of record to those.
+        "bulks" => "bulk",
         first => RecordType::ALL
             .into_iter()
             .find(|kind| kind.list().trim_start_matches('/') == first)?
@@ -55,6 +57,8 @@ mod tests {
             ("/inbox", Some("message")),
             ("/compensations/7/retry", Some("compensation/7")),
             ("/leases", Some("lease")),
+            ("/bulks", Some("bulk")),
+            ("/bulks/7/pause", Some("bulk/7")),
             ("/audit", None),
             ("/me", None),
             ("/admin/kinds/x", None),

@@ -1,14 +1,22 @@
 //! The form in which a person says how the console looks: kept with the account. The rail's switches post
 //! single fields of it.
 
-use domain::preferences::{Density, PAGE_SIZES, Theme, ZoneChoice};
+use domain::{
+    access::Permission,
+    preferences::{Density, PAGE_SIZES, Theme, ZoneChoice},
+};
 use leptos::prelude::*;
 
-use crate::{look::Look, zone::Zone};
+use super::refusal_summary::refusal_summary;
+use crate::{error::RefusalView, look::Look, zone::Zone};
 
-/// The form, filled with what is in force.
+/// The form, filled with what is in force; above it why it was refused, where it was.
 #[component]
-pub fn PreferencesForm() -> impl IntoView {
+pub fn PreferencesForm(
+    /// The refusal.
+    refused: Option<RefusalView>,
+) -> impl IntoView {
+    let refused = refused.map(|refusal| refusal_summary(&refusal, Permission::Read));
     let look = Look::in_force();
     let chosen = &look.chosen;
     let themes =
@@ -18,6 +26,7 @@ pub fn PreferencesForm() -> impl IntoView {
         .map(|density| (density.as_str().to_owned(), density.label().to_owned()));
     let rows = PAGE_SIZES.iter().map(|rows| (rows.to_string(), format!("{rows} rows")));
     view! {
+        {refused}
         <form class="form" method="post" action="/preferences">
             <input type="hidden" name="return_to" value="/me#preferences"/>
             {choice("zone", "Times are shown in", zones(&look), chosen.zone.as_str())}
@@ -58,7 +67,6 @@ fn choice(
     options: impl IntoIterator<Item = (String, String)>,
     chosen: &str,
 ) -> AnyView {
-    let id = format!("preference-{name}");
     let options = options
         .into_iter()
         .map(|(value, word)| {
@@ -68,8 +76,8 @@ fn choice(
         .collect_view();
     view! {
         <div class="field">
-            <label class="field-label" for=id.clone()>{label}</label>
-            <select class="input" id=id name=name>{options}</select>
+            <label class="field-label" for=name>{label}</label>
+            <select class="input" id=name name=name>{options}</select>
         </div>
     }
     .into_any()

@@ -118,6 +118,9 @@ fn facts(receipt: &Receipt) -> AnyView {
         Some(fact_text("Reason", receipt.reason.clone())),
         receipt.evidence.clone().map(|evidence| fact("Evidence", text_or_link(evidence))),
         files(&receipt.target, &receipt.evidence_files),
+        receipt.bulk.map(|id| {
+            fact("Within", view! { <a href=format!("/bulks/{id}")>"A bulk of many records"</a> })
+        }),
         Some(fact_key("Action", receipt.verb.operation())),
         Some(fact_key("Action key", receipt.action_key.clone())),
         Some(fact_key("Receipt", receipt.id.to_string())),

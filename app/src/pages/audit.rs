@@ -88,6 +88,7 @@ fn row(row: AuditRow, _: DateTime<Utc>) -> AnyView {
         }
     });
     let receipt = row.receipt.map(|id| view! { <a href=format!("/receipts/{id}")>"Receipt"</a> });
+    let bulk = row.bulk.map(|id| view! { " " <a href=format!("/bulks/{id}")>"Bulk"</a> });
     view! {
         <tr class="row row--tall" role="row" id=format!("a{}", row.id)>
             <td role="cell" class="col-count num cell-sub">{row.id}</td>
@@ -96,7 +97,7 @@ fn row(row: AuditRow, _: DateTime<Utc>) -> AnyView {
             <td role="cell" class="col-verb">{row.verb.replace('_', " ")} " " {refused}</td>
             <td role="cell" class="col-topic cell-sub">{kind} " " {on}</td>
             <td role="cell" class="col-words">{reason} {changed}</td>
-            <td role="cell" class="col-taken">{receipt}</td>
+            <td role="cell" class="col-taken">{receipt} {bulk}</td>
         </tr>
     }
     .into_any()

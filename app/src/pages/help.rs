@@ -1,11 +1,17 @@
 //! `/help`: the keys, what the search finds, and the switch for single keys. The same sheet opens with
 //! `?` in the browser.
 
+use domain::access::Permission;
 use leptos::prelude::*;
 use leptos_meta::Title;
 
-use super::search::what_is_searched;
-use crate::{components::part::Part, cookie::single_keys, keys::sheet};
+use super::{address::query, search::what_is_searched};
+use crate::{
+    api::refused::RefusedForm,
+    components::{part::Part, refusal_summary::refusal_summary},
+    cookie::single_keys,
+    keys::sheet,
+};
 
 /// The page.
 #[component]
@@ -23,6 +29,8 @@ pub fn HelpPage() -> impl IntoView {
             "Switch single keys on",
         )
     };
+    let refused = RefusedForm::from_query(&query());
+    let refused = refused.map(|refused| refusal_summary(&refused.refusal, Permission::Read));
     view! {
         <Title text="Help · Onceover"/>
         <header class="page-head"><h1 class="page-title">"Help"</h1></header>
@@ -31,6 +39,7 @@ pub fn HelpPage() -> impl IntoView {
                 "All of it can be done with the pointer and without scripts; keys need scripts."
             </p>
             {sheet()}
+            {refused}
             <form class="form" method="post" action="/preferences/keys" aria-label="Single keys">
                 <input type="hidden" name="return_to" value="/help"/>
                 <p class="field-help">{words}</p>

@@ -8,26 +8,28 @@ use leptos::prelude::*;
 use leptos_meta::Title;
 
 use crate::{
-    api::session,
+    api::{refused::RefusedForm, session},
     components::{
         icon::{Icon, IconName},
         notice::FailedPart,
         preferences_form::PreferencesForm,
     },
-    error::ConsoleError,
+    error::{ConsoleError, RefusalView},
+    pages::address::query,
 };
 
 /// The signed-in person's page.
 #[component]
 pub fn MePage() -> impl IntoView {
+    let refused = RefusedForm::from_query(&query()).map(|refused| refused.refusal);
     view! {
         <Title text="You · Onceover"/>
-        {Suspend::new(async { content(session::me().await) })}
+        {Suspend::new(async { content(session::me().await, refused) })}
     }
     .into_any()
 }
 
-fn content(me: Result<Me, ConsoleError>) -> AnyView {
+fn content(me: Result<Me, ConsoleError>, refused: Option<RefusalView>) -> AnyView {
     let me = match me {
         Ok(me) => me,
         Err(error) => {
@@ -59,7 +61,7 @@ fn content(me: Result<Me, ConsoleError>) -> AnyView {
             </dl>
             <section class="section" aria-labelledby="preferences">
                 <h2 class="section-title" id="preferences">"How the console looks to you"</h2>
-                <PreferencesForm/>
+                <PreferencesForm refused/>
             </section>
             <section class="section" aria-labelledby="rights">
                 <h2 class="section-title" id="rights">"What you may do in this tenant"</h2>

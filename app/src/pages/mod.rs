@@ -23,4 +23,5 @@ mod record;
 pub mod reveal;
 pub mod search;
 pub mod sign_in;
+pub mod views;
 pub mod workflows;

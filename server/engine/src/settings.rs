@@ -68,6 +68,8 @@ pub struct Limits {
     pub page_rows: i64,
     /// The most records of one bulk.
     pub bulk_rows: i64,
+    /// How long a frozen set can be started, in hours.
+    pub bulk_start_hours: i32,
     /// The widest span of a list, and its default reach, in days.
     pub list_days: i64,
     /// The longest filter or cursor, in characters.
@@ -100,6 +102,7 @@ impl Default for Limits {
             event_attempts: MAX_ATTEMPTS,
             page_rows: 200,
             bulk_rows: 50_000,
+            bulk_start_hours: 24,
             list_days: 90,
             filter_chars: 2_000,
             streams: 500,

@@ -3,12 +3,16 @@
 //!
 //! Guards against a cookie that anybody wrote: only words of the closed lists are read from it.
 
-use app::{look::Look, zone::Zone};
+use app::{
+    api::preferences::{not_kept, not_switched},
+    look::Look,
+    zone::Zone,
+};
 use axum::{
     Extension,
     extract::{Form, State, rejection::FormRejection},
     http::{HeaderMap, HeaderValue, header, request::Parts},
-    response::{IntoResponse, Response},
+    response::Response,
 };
 use domain::{
     preferences::{Preferences, ZoneChoice, page_size},
@@ -17,7 +21,10 @@ use domain::{
 use engine::StaffCaller;
 use serde::Deserialize;
 
-use super::{form::unread, session::cookies};
+use super::{
+    form::{explained, unread},
+    session::cookies,
+};
 use crate::{refusal::Refused, router::AppState, security::location};
 
 const FIELDS: &str = "The form has at least one of the fields zone, theme, density and rows.";
@@ -106,21 +113,15 @@ pub async fn set(
     headers: HeaderMap,
     form: Result<Form<SetPreferences>, FormRejection>,
 ) -> Response {
-    let form = match form {
-        Ok(Form(form)) => form,
-        Err(rejection) => return unread(&rejection, FIELDS).into_response(),
-    };
     let by = by.map(|Extension(by)| by);
-    let before = look(&headers, by.as_ref().and_then(StaffCaller::preferences)).chosen;
-    let wanted = match form.over(before) {
-        Ok(wanted) => wanted,
-        Err(refused) => return refused.into_response(),
+    let (form, wanted) = match keep(&state, by.as_ref(), &headers, form).await {
+        Ok(kept) => kept,
+        Err(refused) => {
+            return explained("/preferences", &headers, refused, |refusal| {
+                not_kept(refusal, by.is_some())
+            });
+        }
     };
-    if let Some(by) = &by
-        && let Err(error) = state.engine.save_preferences(by, &wanted).await
-    {
-        return Refused::from(error).into_response();
-    }
     let mut response = location::see_other(&form.return_to);
     for (name, value) in [
         ("zone", wanted.zone.as_str()),
@@ -131,6 +132,22 @@ pub async fn set(
         response.headers_mut().append(header::SET_COOKIE, cookie(name, value));
     }
     response
+}
+
+/// What is chosen now, kept with the account where there is one.
+async fn keep(
+    state: &AppState,
+    by: Option<&StaffCaller>,
+    headers: &HeaderMap,
+    form: Result<Form<SetPreferences>, FormRejection>,
+) -> Result<(SetPreferences, Preferences), Refused> {
+    let Form(form) = form.map_err(|rejection| unread(&rejection, FIELDS))?;
+    let before = look(headers, by.and_then(StaffCaller::preferences)).chosen;
+    let wanted = form.over(before)?;
+    if let Some(by) = by {
+        state.engine.save_preferences(by, &wanted).await?;
+    }
+    Ok((form, wanted))
 }
 
 const KEYS: &str = "keys must be on or off.";
@@ -145,14 +162,16 @@ pub struct SetKeys {
 }
 
 /// `POST /preferences/keys`.
-pub async fn set_keys(form: Result<Form<SetKeys>, FormRejection>) -> Response {
+pub async fn set_keys(headers: HeaderMap, form: Result<Form<SetKeys>, FormRejection>) -> Response {
+    let form = form.map_err(|rejection| unread(&rejection, KEYS).field("keys"));
+    let form = form.and_then(|Form(form)| match form.keys.as_str() {
+        "on" | "off" => Ok(form),
+        _ => Err(Refused::code(Code::Unprocessable).field("keys").detail(KEYS)),
+    });
     let form = match form {
-        Ok(Form(form)) => form,
-        Err(rejection) => return unread(&rejection, KEYS).field("keys").into_response(),
+        Ok(form) => form,
+        Err(refused) => return explained("/preferences/keys", &headers, refused, not_switched),
     };
-    if !matches!(form.keys.as_str(), "on" | "off") {
-        return Refused::code(Code::Unprocessable).field("keys").detail(KEYS).into_response();
-    }
     let mut response = location::see_other(&form.return_to);
     response.headers_mut().append(header::SET_COOKIE, cookie("keys", &form.keys));
     response

@@ -83,6 +83,12 @@ pub(super) fn read(source: &mut Source) -> Result<Limits, ConfigError> {
         )?,
         page_rows: source.between("ONCEOVER_MAX_PAGE_ROWS", default.page_rows, 10, MAX_PAGE)?,
         bulk_rows: source.between("ONCEOVER_MAX_BULK_ROWS", default.bulk_rows, 100, 100_000)?,
+        bulk_start_hours: source.between(
+            "ONCEOVER_BULK_START_HOURS",
+            default.bulk_start_hours,
+            1,
+            30 * 24,
+        )?,
         list_days: source.between("ONCEOVER_MAX_LIST_DAYS", default.list_days, 7, MAX_SPAN_DAYS)?,
         filter_chars: source.between(
             "ONCEOVER_MAX_FILTER_CHARS",

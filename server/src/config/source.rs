@@ -54,6 +54,7 @@ pub const KEYS: &[Key] = &[
     key("ONCEOVER_MAX_API_BODY_BYTES", Kind::Value),
     key("ONCEOVER_MAX_ARTIFACT_BYTES", Kind::Value),
     key("ONCEOVER_MAX_BULK_ROWS", Kind::Value),
+    key("ONCEOVER_BULK_START_HOURS", Kind::Value),
     key("ONCEOVER_MAX_CHECKPOINT_BODY_BYTES", Kind::Value),
     key("ONCEOVER_MAX_EVENT_ATTEMPTS", Kind::Value),
     key("ONCEOVER_MAX_EVIDENCE_BYTES", Kind::Value),

@@ -129,7 +129,7 @@ fn documented_limits() -> Vec<(&'static str, i64, i64, i64)> {
 #[test]
 fn every_limit_keeps_to_the_bounds_that_the_documentation_states() {
     let limits = documented_limits();
-    assert_eq!(limits.len(), 20);
+    assert_eq!(limits.len(), 21);
     let default = read(&[]).unwrap().limits;
     assert_eq!(default, engine::Limits::default());
     for (key, usual, least, most) in limits {

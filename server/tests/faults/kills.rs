@@ -7,7 +7,7 @@ use rand::RngExt as _;
 use sandbox::providers::Mode;
 
 use crate::{
-    console,
+    bulks, console,
     effects::PAST_LEASE,
     invariants::invariants,
     report::{Tally, reached, say},
@@ -32,6 +32,8 @@ pub enum Area {
     Workflow,
     /// Undoing what a workflow did, its undos' own calls included.
     Undo,
+    /// The rows of a bulk, by a server's background work.
+    Bulk,
 }
 
 /// A crash point.
@@ -54,7 +56,12 @@ const fn undo(name: &'static str, most: u64) -> Point {
     Point { name, area: Area::Undo, most, one_in: 4 }
 }
 
-/// The 23 points of docs/reliability.md, and those among them that are reached within an undo, too.
+const fn bulk(name: &'static str) -> Point {
+    Point { name, area: Area::Bulk, most: 3, one_in: 4 }
+}
+
+/// The 23 points of docs/reliability.md, those among them that are reached within an undo, too, and those
+/// of a bulk, whose rows are decisions as others are.
 pub const POINTS: &[Point] = &[
     point("C1", Area::Action, 3),
     point("C2", Area::Action, 3),
@@ -89,6 +96,10 @@ pub const POINTS: &[Point] = &[
     undo("K1", 2),
     undo("K2", 2),
     undo("W5", 2),
+    bulk("B1"),
+    bulk("B2"),
+    bulk("B3"),
+    bulk("C4"),
 ];
 
 /// Kills at one point, as often as asked.
@@ -104,6 +115,7 @@ pub async fn kill_at(point: Point, asked: u64) -> Tally {
         Area::Call | Area::Reconciler => kill_workers(&scene, point, asked, &[]).await,
         Area::Workflow => workflows::kill(&scene, point, asked).await,
         Area::Undo => undoing::kill(&scene, point, asked).await,
+        Area::Bulk => bulks::kill(&scene, point, asked).await,
         Area::Outbox => kill_workers(&scene, point, asked, &scene.consumer.settings()).await,
     }
     let (reached, kills) = reached(&scene.report(&label), point.name);
@@ -124,10 +136,10 @@ pub async fn kill_at(point: Point, asked: u64) -> Tally {
 impl Point {
     /// What its scene and its report are called.
     pub fn label(self) -> String {
-        if self.area == Area::Undo && self.name != "W4" {
-            format!("undo-{}", self.name)
-        } else {
-            self.name.into()
+        match self.area {
+            Area::Undo if self.name != "W4" => format!("undo-{}", self.name),
+            Area::Bulk => format!("bulk-{}", self.name),
+            _ => self.name.into(),
         }
     }
 

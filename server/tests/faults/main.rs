@@ -8,6 +8,7 @@
 #![allow(clippy::unwrap_used, reason = "a test ends at the first surprise")]
 
 mod broker;
+mod bulks;
 mod clocks;
 mod closing;
 mod console;
@@ -19,6 +20,8 @@ mod forms;
 mod invariants;
 mod kills;
 mod pauses;
+#[path = "../it/faults/postgres.rs"]
+mod postgres;
 #[path = "../it/faults/processes.rs"]
 mod processes;
 mod races;

@@ -9,55 +9,15 @@ use std::{
     time::{Duration, Instant},
 };
 
-use cluster::{Cluster, Options};
-use rustix::process::{Pid, Signal, kill_process};
 use testkit::{TestDatabase, eventually};
 
 use crate::{
     invariants::invariants,
+    postgres::Server,
     report::{Tally, say},
     scene::{LIMIT, Scene},
     seed,
 };
-
-/// A server of the scene's own, in a folder that outlives each of its lives.
-struct Server {
-    running: Option<Cluster>,
-    folder: std::path::PathBuf,
-}
-
-impl Server {
-    fn start() -> Self {
-        let folder = std::env::temp_dir()
-            .join(format!("onceover-restarts-{}", hex::encode(rand::random::<[u8; 6]>())));
-        let running = Cluster::start(&folder, Options::default()).unwrap();
-        let folder = running.folder().to_owned();
-        Self { running: Some(running), folder }
-    }
-
-    fn url(&self) -> String {
-        self.running.as_ref().unwrap().url("postgres")
-    }
-
-    /// SIGQUIT, PostgreSQL's *immediate*: every session is cut, and what was not committed is gone;
-    /// then recovery from the log.
-    fn restart(&mut self) {
-        let running = self.running.take().unwrap();
-        let (pid, port) = (i32::try_from(running.pid()).unwrap(), running.port());
-        kill_process(Pid::from_raw(pid).unwrap(), Signal::QUIT).unwrap();
-        running.stop().unwrap();
-        let again = Cluster::start(&self.folder, Options::default()).unwrap();
-        assert_eq!(again.port(), port, "the same address");
-        self.running = Some(again);
-    }
-}
-
-impl Drop for Server {
-    fn drop(&mut self) {
-        drop(self.running.take());
-        let _ = std::fs::remove_dir_all(&self.folder);
-    }
-}
 
 /// Restarts under load, as often as asked.
 ///

@@ -63,7 +63,12 @@ async fn rows_are_picked_frozen_looked_at_started_and_read_by_plain_forms() {
     advance(&stage).await;
     let page = operator.get(&place).await;
     page.expect(StatusCode::OK);
-    for words in ["2 of 2 records can be decided", "Reconcile 2 operations", "258.00 EUR"] {
+    for words in [
+        "2 of 2 records can be decided",
+        "Reconcile 2 operations",
+        "258.00 EUR",
+        "It can be started until",
+    ] {
         assert!(page.text().contains(words), "{words}: {}", page.text());
     }
     assert_eq!(stage.effects().await, before + 1, "one audit row that says that it was frozen");
@@ -78,8 +83,34 @@ async fn rows_are_picked_frozen_looked_at_started_and_read_by_plain_forms() {
     assert!(page.text().contains("2 of 2: 2 done, 0 refused."), "{}", page.text());
     let text = page.text();
     let own = text.split("/receipts/").nth(1).and_then(|rest| rest.split('"').next()).unwrap();
-    operator.get(&format!("/receipts/{own}")).await.expect(StatusCode::OK);
+    let receipt = operator.get(&format!("/receipts/{own}")).await;
+    assert!(receipt.text().contains(&format!("href=\"{place}\"")), "{}", receipt.text());
+    let record = operator.get(&format!("/operations/{}", one.id)).await;
+    assert!(record.text().contains(&format!("href=\"{place}\"")), "{}", record.text());
+    let log = stage.browser("auditor@acme.test").await.get("/audit?verb=reconcile").await;
+    assert_eq!(log.text().matches(&format!("href=\"{place}\"")).count(), 2, "{}", log.text());
     operator.get("/bulks").await.expect(StatusCode::OK);
+}
+
+#[tokio::test]
+async fn a_set_that_nobody_started_says_that_it_expired_and_offers_nothing() {
+    let stage = Stage::open_with(&[("ONCEOVER_BULK_START_HOURS", "2")]).await;
+    let target = stage.unknown("acme", "INV-1").await;
+    let operator = stage.browser("operator@acme.test").await;
+    let place = leads_to(&freeze(&operator, &[&target], &[("bulk", "reconcile")]).await, "/bulks/");
+    advance(&stage).await;
+    stage.database.advance_clock(std::time::Duration::from_secs(2 * 3_600)).await;
+    // The session of before has lapsed, too.
+    let operator = stage.browser("operator@acme.test").await;
+    for expired in [0, 1] {
+        let page = operator.get(&place).await;
+        page.expect(StatusCode::OK);
+        assert!(page.text().contains("it expired, and nothing was done"), "{}", page.text());
+        assert!(!page.text().contains("name=\"reason\""), "no form: {}", page.text());
+        let late = decide(&operator, &place, "run").await;
+        refused_form(&late, &format!("{place}/run"), Code::NotAllowedInState);
+        assert_eq!(stage.state.engine.expire_bulks().await.unwrap().handled, 1 - expired);
+    }
 }
 
 #[tokio::test]

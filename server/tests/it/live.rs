@@ -8,8 +8,9 @@ use axum::{
 };
 use domain::problem::Code;
 use futures_util::StreamExt as _;
+use serde_json::json;
 use server::commands::serve;
-use testkit::{eventually, within};
+use testkit::{TestDatabase, eventually, within};
 use tokio::{
     io::{AsyncReadExt as _, AsyncWriteExt as _},
     net::{TcpListener, TcpStream},
@@ -17,7 +18,10 @@ use tokio::{
 };
 use tower::ServiceExt as _;
 
-use crate::support::{Browser, HOST, Stage, from_our_page};
+use crate::{
+    faults::postgres::Server,
+    support::{Browser, HOST, Stage, from_our_page},
+};
 
 const LIMIT: Duration = Duration::from_secs(30);
 const LISTENERS: &str = "select count(*) from pg_stat_activity
@@ -205,6 +209,58 @@ async fn a_stream_survives_its_database_and_says_that_it_may_have_missed_somethi
     stream.until("data: *@").await;
     let own = stage.unknown("acme", "INV-1").await;
     stream.until(&own.id).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_stream_from_before_a_restart_of_the_database_names_what_changes_after_it() {
+    let mut server = tokio::task::spawn_blocking(Server::start).await.unwrap();
+    let stage = Stage::open_on(TestDatabase::create_at(&server.url()).await, &[]).await;
+    let viewer = stage.browser("viewer@acme.test").await;
+    let mut stream = Stream::open(&viewer, "").await;
+    eventually("the listener stands", LIMIT, async || count(&stage, LISTENERS).await == 1).await;
+    server = tokio::task::spawn_blocking(move || {
+        server.restart();
+        server
+    })
+    .await
+    .unwrap();
+    stream.until("data: *@").await;
+    let own = stage.unknown("acme", "INV-1").await;
+    stream.until(&format!("operation/{}@", own.id)).await;
+    // The database's folder goes last.
+    drop(stream);
+    drop(stage);
+    tokio::task::spawn_blocking(move || drop(server)).await.unwrap();
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_open_page_of_a_bulk_is_told_that_its_rows_moved() {
+    let stage = Stage::open().await;
+    let (one, two) = (stage.unknown("acme", "INV-1").await, stage.unknown("acme", "INV-2").await);
+    let operator = stage.staff("operator@acme.test").await;
+    let viewer = stage.browser("viewer@acme.test").await;
+    let mut stream = Stream::open(&viewer, "?tenant=acme").await;
+    eventually("the listener stands", LIMIT, async || count(&stage, LISTENERS).await == 1).await;
+    let body = json!({ "list": "operations", "verb": "reconcile", "records": [one.id, two.id] });
+    let id = operator.post("/bulks", &body).await.json()["id"].as_str().unwrap().to_owned();
+    let named = format!("bulk/{id}@");
+    stream.until(&named).await;
+    let advance = async || {
+        while stage.state.engine.advance_bulks().await.unwrap().handled > 0 {}
+    };
+    advance().await;
+    let version = operator.get(&format!("/bulks/{id}")).await.json()["version"].clone();
+    let start = json!({ "version": version, "reason": "the provider is back" });
+    operator.post(&format!("/bulks/{id}/actions/run"), &start).await.expect(StatusCode::OK);
+    // Up to its start it is told; a record that nothing else names parts that from what follows.
+    stream.until(&stage.unknown("acme", "INV-3").await.id).await;
+    stream.text.clear();
+    advance().await;
+    stream.until(&named).await;
+
+    let page = viewer.get(&format!("/bulks/{id}")).await;
+    assert!(page.text().contains(&format!("bulk/{id}")), "{}", page.text());
+    assert!(page.text().contains("data-component=\"Live"), "{}", page.text());
 }
 
 #[tokio::test(flavor = "multi_thread")]

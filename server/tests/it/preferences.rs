@@ -6,7 +6,12 @@ use axum::{
     http::{Method, StatusCode, header},
 };
 
-use crate::support::{Answer, Browser, Stage, from_our_page};
+use domain::problem::Code;
+
+use crate::{
+    forms::refused_form,
+    support::{Answer, Browser, Stage, from_our_page},
+};
 
 /// What a page says, without its frame.
 fn content(page: &Answer) -> String {
@@ -84,10 +89,27 @@ async fn what_is_no_choice_is_refused_and_changes_nothing() {
         ("density", "huge"),
         ("rows", "1000000"),
     ] {
-        let answer = browser.post("/preferences", &[("theme", "light"), (field, value)]).await;
-        answer.expect(StatusCode::UNPROCESSABLE_ENTITY);
+        let sound = [("density", "dense"), ("theme", "light")];
+        let mut fields: Vec<_> = sound.into_iter().filter(|(name, _)| *name != field).collect();
+        fields.push((field, value));
+        let answer = browser.post("/preferences", &fields).await;
         assert!(answer.headers.get(header::SET_COOKIE).is_none(), "{field}={value}");
+        refused_form(&answer, "/me", Code::Unprocessable);
+        let page = browser.get(answer.header("location")).await.text();
+        let frame = "data-code=\"unprocessable\" class=\"form-errors\"";
+        assert!(page.contains(frame), "no {frame}: {page}");
+        for place in [format!("href=\"#{field}\""), format!("id=\"{field}\"")] {
+            assert!(page.contains(&place), "{field}: {page}");
+        }
     }
+    let nothing = browser.post("/preferences", &[("other", "x")]).await;
+    refused_form(&nothing, "/me", Code::Unprocessable);
+    // Whoever is not signed in has the page of signing in, which says the same.
+    let stranger = stage.stranger();
+    let answer = stranger.post("/preferences", &[("theme", "x; Domain=evil")]).await;
+    refused_form(&answer, "/sign-in", Code::Unprocessable);
+    let page = stranger.get(answer.header("location")).await;
+    assert!(page.text().contains("data-code=\"unprocessable\""), "{}", page.text());
     assert!(browser.get("/me").await.text().contains("data-theme=\"dark\""));
 }
 

@@ -1,11 +1,26 @@
 //! Views of lists: private ones are their owner's alone, shared ones the team's, and no other tenant's.
 
-use axum::http::StatusCode;
+use axum::{
+    body::Body,
+    http::{HeaderValue, Method, StatusCode, header},
+};
+use domain::problem::Code;
 
 use crate::{
-    forms::{input, leads_to},
-    support::{Answer, Browser, Stage},
+    forms::{input, leads_to, refused_form},
+    support::{Answer, Browser, Stage, form, from_our_page},
 };
+
+/// The page that explains why a form was refused.
+async fn explained(browser: &Browser<'_>, answer: &Answer, code: Code) -> String {
+    refused_form(answer, "/views", code);
+    let page = browser.get(answer.header("location")).await;
+    page.expect(StatusCode::OK);
+    let text = page.text();
+    let frame = format!("data-code=\"{code}\" class=\"form-errors\"");
+    assert!(text.contains(&frame), "no {frame}: {text}");
+    text
+}
 
 async fn keep(browser: &Browser<'_>, name: &str, query: &str, shared: bool) -> Answer {
     let fields = [("list", "operations"), ("name", name), ("query", query)];
@@ -70,8 +85,9 @@ async fn a_view_belongs_to_who_keeps_it() {
     let change = [("do", "change"), ("name", "Renamed"), ("return_to", "/operations?q=1")];
     for stranger in ["approver@acme.test", "admin@acme.test", "operator@globex.test"] {
         let browser = stage.browser(stranger).await;
-        browser.post(&path, &change).await.expect(StatusCode::NOT_FOUND);
-        browser.post(&path, &[("do", "delete")]).await.expect(StatusCode::NOT_FOUND);
+        refused_form(&browser.post(&path, &change).await, "/views", Code::NotFound);
+        let delete = browser.post(&path, &[("do", "delete")]).await;
+        refused_form(&delete, "/views", Code::NotFound);
     }
     assert_eq!(stage.audited("denied").await, 6);
     assert_eq!(leads_to(&operator.post(&path, &change).await, "/operations"), "/operations?q=1");
@@ -81,7 +97,12 @@ async fn a_view_belongs_to_who_keeps_it() {
     assert!(!list(&stage.browser("viewer@acme.test").await).await.contains("Renamed"));
     operator.post(&path, &[("do", "delete")]).await.expect(StatusCode::SEE_OTHER);
     assert!(!list(&operator).await.contains("Renamed"));
-    operator.post(&path, &[("do", "delete")]).await.expect(StatusCode::NOT_FOUND);
+    let gone = operator.post(&path, &[("do", "delete"), ("return_to", "/operations?q=1")]).await;
+    let page = explained(&operator, &gone, Code::NotFound).await;
+    assert!(page.contains("href=\"/operations?q=1\""), "the way back: {page}");
+    let elsewhere = [("do", "delete"), ("return_to", "https://evil.example/")];
+    let page = explained(&operator, &operator.post(&path, &elsewhere).await, Code::NotFound).await;
+    assert!(!page.contains("evil"), "{page}");
 }
 
 #[tokio::test]
@@ -102,14 +123,16 @@ async fn everybody_keeps_views_and_only_some_share_them() {
             shared.expect(StatusCode::SEE_OTHER);
             assert_eq!(stage.audited("denied").await, denied);
         } else {
-            shared.expect(StatusCode::FORBIDDEN);
+            let page = explained(&browser, &shared, Code::PermissionMissing).await;
+            assert!(page.contains("share views of lists with the team"), "{page}");
             assert_eq!(stage.audited("denied").await, denied + 1, "{person}");
         }
     }
     // Of a list that a person may not read nobody keeps anything.
     let operator = stage.browser("operator@acme.test").await;
     let audit = [("list", "audit"), ("name", "x"), ("query", "denied=true")];
-    operator.post("/views", &audit).await.expect(StatusCode::FORBIDDEN);
+    let refused = operator.post("/views", &audit).await;
+    refused_form(&refused, "/views", Code::PermissionMissing);
 }
 
 #[tokio::test]
@@ -125,17 +148,48 @@ async fn a_name_is_only_ever_text_and_a_second_one_replaces_the_first() {
     assert!(page.contains("/operations?status=executing"));
     assert!(!page.contains("/operations?status=unknown"));
     for name in ["", "   ", "a\tb", "\u{202e}gnirts", &"x".repeat(81)] {
-        keep(&operator, name, "", false).await.expect(StatusCode::UNPROCESSABLE_ENTITY);
+        let refused = keep(&operator, name, "status=unknown", false).await;
+        refused_form(&refused, "/views", Code::Unprocessable);
     }
-    keep(&operator, "x", "status=weird", false).await.expect(StatusCode::BAD_REQUEST);
-    keep(&operator, "x", "from=yesterday", false).await.expect(StatusCode::BAD_REQUEST);
+    for query in ["status=weird", "from=yesterday"] {
+        let refused = keep(&operator, "x", query, false).await;
+        explained(&operator, &refused, Code::FilterInvalid).await;
+    }
     let wrong = [("list", "staff"), ("name", "x")];
-    operator.post("/views", &wrong).await.expect(StatusCode::UNPROCESSABLE_ENTITY);
+    let page =
+        explained(&operator, &operator.post("/views", &wrong).await, Code::Unprocessable).await;
+    assert!(!page.contains("action=\"/views\""), "of no list there is no form: {page}");
+    let without = operator.post("/views", &[("other", "x")]).await;
+    explained(&operator, &without, Code::Unprocessable).await;
     // Two own views never bear one name.
     keep(&operator, "Other", "", false).await.expect(StatusCode::SEE_OTHER);
     let path = format!("/views/{}", id_of(&stage, "Other").await);
     let change = operator.post(&path, &[("do", "change"), ("name", name)]).await;
-    change.expect(StatusCode::UNPROCESSABLE_ENTITY);
+    refused_form(&change, "/views", Code::Unprocessable);
+}
+
+#[tokio::test]
+async fn a_refused_view_comes_back_with_its_name_and_is_kept_from_there() {
+    let stage = Stage::open().await;
+    let operator = stage.browser("operator@acme.test").await;
+    let long = format!("<b>{}", "x".repeat(80));
+    let refused = keep(&operator, &long, "status=unknown&columns=key", true).await;
+    let page = explained(&operator, &refused, Code::Unprocessable).await;
+    assert!(page.contains("1 to 80 characters") && !page.contains("<b>"), "{page}");
+    assert_eq!(input(&page, "name"), long);
+    assert_eq!(input(&page, "list"), "operations");
+    assert_eq!(input(&page, "query"), "status=unknown&columns=key");
+    assert!(page.contains("Back to the list"), "{page}");
+    // A program gets the problem itself.
+    let fields = [("list", "operations"), ("name", "")];
+    let request = from_our_page(Method::POST, "/views")
+        .header(header::COOKIE, operator.cookie.as_deref().unwrap())
+        .header(header::CONTENT_TYPE, "application/x-www-form-urlencoded");
+    let mut request = request.body(Body::from(form(&fields))).unwrap();
+    request.headers_mut().insert(header::ACCEPT, HeaderValue::from_static("application/json"));
+    stage.send(request).await.refused(Code::Unprocessable);
+    // Nothing was refused: the page says where views are.
+    operator.get("/views").await.expect(StatusCode::OK);
 }
 
 #[tokio::test]
@@ -159,10 +213,10 @@ async fn a_person_keeps_fifty_views_of_a_list() {
     let operator = stage.browser("operator@acme.test").await;
     let keeping = (0..60).map(|n| {
         let operator = &operator;
-        async move { keep(operator, &format!("view {n}"), "", false).await.status }
+        async move { keep(operator, &format!("view {n}"), "", false).await }
     });
-    let statuses = futures_util::future::join_all(keeping).await;
-    let kept = statuses.iter().filter(|status| **status == StatusCode::SEE_OTHER).count();
+    let answers = futures_util::future::join_all(keeping).await;
+    let kept = answers.iter().filter(|answer| answer.header("location") == "/operations").count();
     assert_eq!(kept, 50, "also when they come at once");
     let page = list(&operator).await;
     assert_eq!(input(&page, "list"), "operations");

@@ -1,10 +1,11 @@
 //! The one search box: what it says it searched, where it leads, and what it never finds.
 
 use axum::http::StatusCode;
+use domain::problem::Code;
 use engine::store::kind::KindPolicy;
 
 use crate::{
-    forms::{confirm, leads_to},
+    forms::{confirm, leads_to, refused_form},
     pages_records::{has, rows, says},
     support::{Stage, charge},
 };
@@ -165,5 +166,7 @@ async fn the_help_lists_each_key_and_switches_single_keys_off() {
     assert!(!with(&source) && source.contains("Switch single keys on"), "{source}");
     assert!(source.contains("data-component=\"Palette"), "Ctrl K stays");
     let odd = viewer.post("/preferences/keys", &[("keys", "x; Domain=evil")]).await;
-    odd.expect(StatusCode::UNPROCESSABLE_ENTITY);
+    refused_form(&odd, "/help", Code::Unprocessable);
+    let page = viewer.get(odd.header("location")).await.text();
+    has(&page, &["data-code=\"unprocessable\"", "Single keys: Use the button"]);
 }

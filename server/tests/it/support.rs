@@ -93,7 +93,11 @@ impl Stage {
 
     /// A stage whose configuration says more than the usual.
     pub async fn open_with(more: &[(&str, &str)]) -> Self {
-        let database = TestDatabase::create().await;
+        Self::open_on(TestDatabase::create().await, more).await
+    }
+
+    /// The same on a database that the test made.
+    pub async fn open_on(database: TestDatabase, more: &[(&str, &str)]) -> Self {
         let url = database.url();
         let mut admin = Admin::connect(&url).await.unwrap();
         for slug in ["acme", "globex"] {

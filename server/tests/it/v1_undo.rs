@@ -32,6 +32,11 @@ async fn a_charge_is_given_back_by_two_people_and_the_failed_refund_is_accepted(
 
     let shown = operator.get(&of).await.json();
     assert_eq!(shown["plan"]["undone"][0]["undo_kind"], "invoice.refund");
+    let offers = |shown: &serde_json::Value| {
+        let actions = shown["actions"].as_array().unwrap().clone();
+        actions.iter().any(|offer| offer["verb"] == "compensate")
+    };
+    assert!(offers(&shown));
     let compensate = format!("{of}/actions/compensate");
     let ask = json!({
         "version": shown["version"], "reason": "sent back", "amount_minor": 5_000, "currency": "EUR",
@@ -65,6 +70,9 @@ async fn a_charge_is_given_back_by_two_people_and_the_failed_refund_is_accepted(
     let rejected = json!({ "fence": fence, "outcome": "rejected" });
     service.post(&format!("{undo}/finish"), &rejected).await.expect(StatusCode::OK);
     let shown = operator.get(&of).await.json();
+    assert!(!offers(&shown), "there is never a second undo: what is left is decided on the first");
+    let page = stage.browser("operator@acme.test").await.get(&of).await;
+    assert!(!page.text().contains(&format!("{of}/compensate")), "{}", page.text());
     let link = &shown["plan"]["undone"][0]["undo"];
     assert_eq!(link["status"], "failed", "{link}");
     let on = format!("/compensations/{}/actions", link["id"].as_str().unwrap());

@@ -3,7 +3,10 @@
 use chrono::{DateTime, Utc};
 use serde::{Deserialize, Serialize};
 
-use crate::{ids::OperationId, problem::Code};
+use crate::{
+    ids::{BulkId, OperationId},
+    problem::Code,
+};
 
 /// An entry of the audit log, whole.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -34,6 +37,8 @@ pub struct AuditRow {
     pub after: Option<String>,
     /// The receipt.
     pub receipt: Option<OperationId>,
+    /// The bulk that it was done or refused within.
+    pub bulk: Option<BulkId>,
     /// The request that asked for it.
     pub request_id: String,
 }

@@ -43,6 +43,8 @@ pub struct BulkRow {
     pub frozen_by: String,
     /// When.
     pub frozen_at: DateTime<Utc>,
+    /// Until when it can be started.
+    pub expires_at: DateTime<Utc>,
     /// In whose name its rows are decided.
     pub run_by: Option<String>,
     /// Since when.
@@ -56,6 +58,17 @@ impl BulkRow {
     #[must_use]
     pub const fn left(&self) -> i64 {
         self.eligible - self.done - self.refused
+    }
+
+    /// Whether it was not started in time, as things were at an instant: what the state says only once
+    /// the background has looked.
+    #[must_use]
+    pub fn has_expired(&self, as_of: DateTime<Utc>) -> bool {
+        match self.status {
+            BulkState::Expired => true,
+            BulkState::Ready => self.expires_at <= as_of,
+            _ => false,
+        }
     }
 }
 

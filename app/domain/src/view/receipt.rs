@@ -7,7 +7,7 @@ use super::EvidenceFile;
 use crate::{
     access::Permission,
     action::{Outcome, TargetType, Verb},
-    ids::{ApprovalId, OperationId},
+    ids::{ApprovalId, BulkId, OperationId},
     money::Money,
     operation::Status,
     problem::Code,
@@ -53,6 +53,9 @@ pub struct Receipt {
     /// Who agreed, where it took two people (A6).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub approved_by: Option<ApprovedBy>,
+    /// The bulk that it was decided within.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub bulk: Option<BulkId>,
     /// State and version before.
     pub before: ReceiptState,
     /// State and version after.

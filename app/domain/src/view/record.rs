@@ -4,7 +4,7 @@ use chrono::{DateTime, Utc};
 use serde::{Deserialize, Serialize};
 
 use crate::{
-    ids::ConflictId, ids::EvidenceId, ids::IncidentId, ids::OperationId, money::Money,
+    ids::BulkId, ids::ConflictId, ids::EvidenceId, ids::IncidentId, ids::OperationId, money::Money,
     operation::Status, problem::Code,
 };
 
@@ -180,4 +180,6 @@ pub struct AuditView {
     pub reason: Option<String>,
     /// The receipt.
     pub receipt: Option<OperationId>,
+    /// The bulk that it was done or refused within.
+    pub bulk: Option<BulkId>,
 }

@@ -3,7 +3,7 @@
 
 use domain::{
     action::{Subject, TargetType, Verb},
-    bulk::totals,
+    bulk::{BulkState, totals},
     listing::Page,
     view::{BulkDetail, BulkRecord},
 };
@@ -96,6 +96,7 @@ fn shown(detail: &BulkDetail, page: Page<BulkRecord>, asked: &Asked) -> AnyView 
             <VerdictBand verdict=standing(detail)/>
             {moving(detail)}
             {waiting(detail)}
+            {until(detail)}
             {form(detail, subject.clone())}
             <div class="detail-columns">
                 <div class="detail-story">
@@ -139,6 +140,22 @@ fn waiting(detail: &BulkDetail) -> Option<AnyView> {
     let href = format!("/approvals/{}", asked.id);
     let words = format!("{} asked for a second person", asked.requester);
     Some(view! { <p class="bulk-waiting"><a href=href>{words}</a></p> }.into_any())
+}
+
+/// Until when it can be started, as long as it can or will.
+fn until(detail: &BulkDetail) -> Option<AnyView> {
+    let row = &detail.row;
+    let not_started =
+        matches!(row.status, BulkState::Freezing | BulkState::Checking | BulkState::Ready);
+    (not_started && !row.has_expired(detail.as_of)).then(|| {
+        view! {
+            <p class="bulk-waiting">
+                "It can be started until " <Timestamp at=row.expires_at/>
+                ". After that it expires, and nothing is done."
+            </p>
+        }
+        .into_any()
+    })
 }
 
 fn form(detail: &BulkDetail, target: Subject) -> Option<AnyView> {
@@ -230,6 +247,7 @@ fn facts(detail: &BulkDetail) -> AnyView {
         row.run_at.map(|_| fact("Results", progress(row))),
         Some(fact("Frozen by", row.frozen_by.clone())),
         fact_at("Frozen", Some(row.frozen_at)),
+        fact_at("To be started until", Some(row.expires_at).filter(|_| row.run_at.is_none())),
         run,
         fact_at("Started", row.run_at),
         detail.reason.clone().map(|reason| fact_text("Reason", reason)),

@@ -92,7 +92,7 @@ fn refused(query: &str) -> Option<AnyView> {
 fn row(row: BulkRow, as_of: DateTime<Utc>) -> AnyView {
     let words = what(row.verb, row.target_type, row.total);
     view! {
-        <tr class="row" role="row">
+        <tr class="row" role="row" data-record=format!("bulk/{}", row.id)>
             <td role="cell" class="col-status"><MarkBadge mark=row.status/></td>
             <td role="cell" class="col-key">
                 <a class="row-link" href=format!("/bulks/{}", row.id)>{words}</a>

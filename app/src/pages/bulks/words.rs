@@ -53,6 +53,9 @@ pub fn list_href(row: &BulkRow) -> String {
     crate::location::href(row.list.path(), parts)
 }
 
+/// What is said of a set that nobody started.
+const EXPIRED: &str = "Nobody started it in time: it expired, and nothing was done.";
+
 /// Where it stands, in a sentence with its grounds.
 pub fn standing(detail: &BulkDetail) -> Standing {
     let row = &detail.row;
@@ -67,6 +70,8 @@ pub fn standing(detail: &BulkDetail) -> Standing {
                 grouped(row.total)
             )])
         }
+        BulkState::Expired => Standing::over(EXPIRED),
+        BulkState::Ready if row.has_expired(detail.as_of) => Standing::over(EXPIRED),
         BulkState::Ready if row.eligible == 0 => {
             Standing::over("None of these records can be decided; each row says why.")
         }

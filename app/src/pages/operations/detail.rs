@@ -1,7 +1,6 @@
 //! `/operations/{id}`: what is known about one operation, the verdict first.
 
 use domain::{
-    action::Verb,
     ids::OperationId,
     view::{CompensationPlan, OperationLinks},
 };
@@ -95,7 +94,7 @@ fn Shown(
     refused: Option<RefusedForm>,
     query: String,
 ) -> impl IntoView {
-    let OperationPage { mut detail, form_key, may_note } = page;
+    let OperationPage { detail, form_key, may_note } = page;
     let path = format!("/operations/{}", detail.row.id);
     let count = detail.timeline_total;
     let piece = Slice::read((&path, &query), "timeline", ITEMS, (detail.timeline_from, count));
@@ -107,10 +106,6 @@ fn Shown(
     let asked_for = plan.filter(|plan| {
         plan.awaited.iter().chain(&plan.undone).any(|planned| planned.undo.is_some())
     });
-    if asked_for.is_some() {
-        // What is being undone, or was, is decided about on its undo.
-        detail.actions.retain(|offer| offer.verb != Verb::Compensate);
-    }
     let belongs = belongs(&links);
     let undo = asked_for.map(|plan| {
         let list = plan_list(&plan);

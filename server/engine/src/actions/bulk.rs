@@ -22,7 +22,7 @@ use crate::{
     identity::standing,
     store::{
         bulk::{self, Bulk, Start},
-        kind, staff,
+        kind, lease, staff,
     },
 };
 
@@ -57,6 +57,10 @@ pub(super) async fn weigh(
         return Err(refused(bulk, Code::NotAllowedInState, None));
     }
     match request.verb {
+        Verb::Run if row.has_expired(lease::clock(tx).await?) => {
+            let why = "It was not started in time and has expired; nothing was done. Freeze the set again.";
+            Err(refused(bulk, Code::NotAllowedInState, Some(why)))
+        }
         Verb::Run if row.eligible == 0 => {
             let why = "None of its records can be decided: there is nothing to start.";
             Err(refused(bulk, Code::NotAllowedInState, Some(why)))

@@ -3,7 +3,7 @@
 //! beside it.
 
 use domain::{
-    ids::{ApprovalId, StaffId, TenantId},
+    ids::{ApprovalId, BulkId, StaffId, TenantId},
     view::ApprovedBy,
 };
 
@@ -34,6 +34,8 @@ pub(crate) struct Hand<'a> {
     pub(crate) decides: Person,
     /// The consent of `by`, where it takes one.
     pub(crate) consent: Option<Consent>,
+    /// The bulk whose row it is about.
+    pub(crate) bulk: Option<BulkId>,
 }
 
 impl<'a> Hand<'a> {
@@ -41,7 +43,7 @@ impl<'a> Hand<'a> {
     pub(crate) fn alone(by: &'a StaffCaller) -> Self {
         let decides =
             Person { id: by.staff_id(), name: by.name().into(), email: by.email().into() };
-        Self { by, decides, consent: None }
+        Self { by, decides, consent: None, bulk: None }
     }
 
     /// One person's decision that another agrees to.
@@ -50,7 +52,7 @@ impl<'a> Hand<'a> {
         decides: Person,
         consent: Consent,
     ) -> Self {
-        Self { by, decides, consent: Some(consent) }
+        Self { by, decides, consent: Some(consent), bulk: None }
     }
 
     pub(crate) const fn tenant(&self) -> TenantId {

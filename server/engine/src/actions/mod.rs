@@ -30,6 +30,7 @@ mod weigh;
 use chrono::{DateTime, TimeDelta, Utc};
 use domain::{
     action::{MAX_REASON_CHARS, Subject, Verb},
+    ids::BulkId,
     problem::Code,
     reconciliation::ProviderAnswer,
     view::{ApprovalView, Receipt},
@@ -184,11 +185,26 @@ impl Engine {
         reason: &str,
         result: Result<T, EngineError>,
     ) -> Result<T, EngineError> {
+        self.audited_within(by, None, (action, target, reason), result).await
+    }
+
+    /// The same of what is done within a bulk.
+    async fn audited_within<T>(
+        &self,
+        by: &StaffCaller,
+        bulk: Option<BulkId>,
+        (action, target, reason): (&str, &Subject, &str),
+        result: Result<T, EngineError>,
+    ) -> Result<T, EngineError> {
         let Err(EngineError::Refused(refusal)) = &result else { return result };
         let mut tx = self.pools.begin_console(by.tenant_id()).await?;
         // A refused reason may be what no text column can hold, or longer than any that is kept.
         let reason: String = reason.chars().take(MAX_REASON_CHARS).filter(|c| *c != '\0').collect();
-        let entry = Entry { refused: Some(refusal.code), ..entry(by, action, target, &reason) };
+        let entry = Entry {
+            refused: Some(refusal.code),
+            after: bulk.map(|bulk| json!({ "bulk": bulk })),
+            ..entry(by, action, target, &reason)
+        };
         audit::add(&mut tx, entry).await?;
         tx.commit().await?;
         result
@@ -225,7 +241,17 @@ enum Second {
     /// It is asked for (A5).
     Ask,
     /// The decision is refused: in a bulk nobody is asked row by row.
-    Refuse,
+    Refuse(BulkId),
+}
+
+impl Second {
+    /// The bulk that it is decided within.
+    const fn bulk(self) -> Option<BulkId> {
+        match self {
+            Self::Ask => None,
+            Self::Refuse(bulk) => Some(bulk),
+        }
+    }
 }
 
 /// Decides under the target's lock, so that of two people one wins and the other is told.
@@ -237,7 +263,7 @@ async fn decide(
     says: Option<&ProviderAnswer>,
     second: Second,
 ) -> Result<Decided, EngineError> {
-    let hand = Hand::alone(by);
+    let hand = Hand { bulk: second.bulk(), ..Hand::alone(by) };
     let mut held = Held::lock_for(tx, by.tenant_id(), request).await?;
     if let Some(acted) = receipt::taken_before(tx, by, request).await? {
         return Ok(Decided::Done(Box::new(acted)));
@@ -248,13 +274,13 @@ async fn decide(
     }
     let weighed = weigh::weigh(engine, tx, by.tenant_id(), &held, request, says).await?;
     if let Some(approval) = ask::open_request(tx, &hand, &held, request).await? {
-        if second == Second::Refuse {
+        if second.bulk().is_some() {
             return Err(held.refused(Code::ApprovalPending));
         }
         return Ok(Decided::Asked { approval: Box::new(approval), replayed: true });
     }
     if weighed.second.is_some() {
-        if second == Second::Refuse {
+        if second.bulk().is_some() {
             return Err(row::takes_two(&held, &weighed));
         }
         let approval = ask::ask(tx, &hand, &held, request, &weighed, says).await?;
@@ -284,6 +310,9 @@ async fn carry_out(
     if hand.consent.is_some() {
         after["requested_by"] = json!(hand.decides.email);
         after["approved_by"] = json!(hand.by.email());
+    }
+    if let Some(bulk) = hand.bulk {
+        after["bulk"] = json!(bulk);
     }
     let entry = Entry {
         before: Some(before),

@@ -176,6 +176,7 @@ pub(super) async fn write(
         )
         .await?,
         approved_by: hand.approved_by(),
+        bulk: hand.bulk,
         before: effect.before,
         after: effect.after,
         followed: effect.followed,

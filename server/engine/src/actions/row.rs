@@ -9,7 +9,7 @@ use super::{
     weigh::{self, Weighed},
 };
 use crate::{Engine, StaffCaller, database::Tx, error::EngineError, operations::retrying};
-use domain::problem::Code;
+use domain::{ids::BulkId, problem::Code};
 
 /// A refusal with the reason why it takes two people.
 pub(super) fn takes_two(held: &Held, weighed: &Weighed) -> EngineError {
@@ -69,6 +69,7 @@ impl Engine {
     pub(crate) async fn act_on_row(
         &self,
         by: &StaffCaller,
+        bulk: BulkId,
         request: &ActionRequest,
     ) -> Result<Acted, EngineError> {
         let result = async {
@@ -76,14 +77,15 @@ impl Engine {
             let request = request.checked()?;
             retrying(|| async {
                 let mut tx = self.pools.begin_console(by.tenant_id()).await?;
-                let decided = decide(self, &mut tx, by, &request, None, Second::Refuse).await?;
+                let second = Second::Refuse(bulk);
+                let decided = decide(self, &mut tx, by, &request, None, second).await?;
                 tx.commit().await?;
                 Ok(decided)
             })
             .await
         };
-        let (verb, target) = (request.verb.as_str(), &request.target);
-        match self.audited(by, verb, target, &request.reason, result.await).await? {
+        let what = (request.verb.as_str(), &request.target, request.reason.as_str());
+        match self.audited_within(by, Some(bulk), what, result.await).await? {
             Decided::Done(acted) => Ok(*acted),
             Decided::Asked { .. } => Err(EngineError::refused(Code::SecondPersonRequired)),
         }

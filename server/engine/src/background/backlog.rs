@@ -30,6 +30,8 @@ pub enum Queue {
     Inbox,
     /// Requests for a second person whose time is over.
     Requests,
+    /// Bulks that nobody started in time.
+    Bulks,
 }
 
 impl Engine {
@@ -49,6 +51,7 @@ impl Engine {
             Queue::LapsedEvents => backlog::lapsed_events(&mut db).await,
             Queue::Inbox => backlog::inbox(&mut db).await,
             Queue::Requests => backlog::requests(&mut db).await,
+            Queue::Bulks => backlog::bulks(&mut db).await,
             Queue::Purge => {
                 let kinds = kind::purgeable(&mut db).await?;
                 backlog::purge(&mut db, &kinds).await

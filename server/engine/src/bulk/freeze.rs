@@ -100,6 +100,7 @@ impl Engine {
             list,
             filter: wanted.as_ref().map(|wanted| wanted.parts.as_slice()),
             by: (by.staff_id(), by.name()),
+            hours: self.settings.limits.bulk_start_hours,
         };
         let id = bulk::insert(&mut tx, new).await?;
         if let Some(wanted) = &wanted {

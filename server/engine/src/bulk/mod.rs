@@ -1,4 +1,4 @@
-//! Bulk: a set that is frozen, looked at row by row, and decided row by row (B1 to B8). What people
+//! Bulk: a set that is frozen, looked at row by row, and decided row by row (B1 to B9). What people
 //! decide about it as a whole is `actions`' affair; here is the work between their decisions, in batches
 //! that may be killed at any point.
 //!
@@ -8,6 +8,7 @@
 
 mod advance;
 mod check;
+mod expire;
 mod freeze;
 mod run;
 

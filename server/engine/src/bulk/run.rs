@@ -11,6 +11,7 @@ use super::{
 };
 use crate::{
     Engine, StaffCaller,
+    crash::crash_point,
     database::Tx,
     error::EngineError,
     identity::standing,
@@ -29,11 +30,13 @@ impl Engine {
         let mut handled = 0;
         for _ in 0..BATCH {
             let Some((now, row, by)) = self.next_row(held).await? else { break };
+            crash_point!("B1");
             let reason = now.reason.as_deref().unwrap_or_default();
             let request = decision(&now, &row, reason);
             // In a task of its own, so that a panic costs one row (R22).
             let engine = self.clone();
-            let decided = Self::detached(async move { engine.act_on_row(&by, &request).await });
+            let decided =
+                Self::detached(async move { engine.act_on_row(&by, held.id, &request).await });
             let outcome = match decided.await {
                 Ok(acted) => Outcome::Done(acted.receipt.id),
                 Err(error) => {
@@ -41,6 +44,7 @@ impl Engine {
                     Outcome::Refused(code, detail)
                 }
             };
+            crash_point!("B2");
             self.settle_row(held, &row, &outcome).await?;
             handled += 1;
         }
@@ -87,6 +91,7 @@ impl Engine {
             let made = Progress { done, refused: 1 - done, ..Progress::default() };
             bulk::progress(&mut tx, &now, made, &now.sums).await?;
         }
+        crash_point!("B3");
         tx.commit_quietly().await?;
         Ok(())
     }

@@ -1,5 +1,6 @@
 //! Bulks for people: the list, one with what its set adds up to, and its rows by key.
 
+use chrono::{DateTime, Utc};
 use domain::{
     access::Permission,
     action::{Subject, TargetType, Verb},
@@ -79,7 +80,7 @@ impl Engine {
             let approvals = open_requests(&mut tx, &by, &subject).await?;
             let audit = audit::of_record(&mut tx, tenant, &subject.id).await?;
             tx.commit().await?;
-            let mut actions = offered(&by, &stored);
+            let mut actions = offered(&by, &stored, as_of);
             for offer in &mut actions {
                 let waits = approvals.iter().any(|asked| asked.verb == offer.verb);
                 offer.refusal = offer.refusal.or(waits.then_some(Code::ApprovalPending));
@@ -137,11 +138,13 @@ impl Engine {
     }
 }
 
-/// What the state offers; with nothing eligible there is nothing to start.
-fn offered(by: &StaffCaller, stored: &Bulk) -> Vec<ActionOffer> {
+/// What the state offers; with nothing eligible there is nothing to start, and after its time nothing is
+/// started.
+fn offered(by: &StaffCaller, stored: &Bulk, as_of: DateTime<Utc>) -> Vec<ActionOffer> {
     let row = &stored.row;
     let mut actions = offers(by, TargetType::Bulk, row.status.as_str());
-    actions.retain(|offer| row.eligible > 0 || offer.verb != Verb::Run);
+    let startable = row.eligible > 0 && !row.has_expired(as_of);
+    actions.retain(|offer| startable || offer.verb != Verb::Run);
     // The right to the verb of its rows is asked for as well.
     let right = row.verb.permission_on(row.target_type);
     for offer in &mut actions {

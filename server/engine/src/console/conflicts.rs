@@ -15,7 +15,7 @@ use super::{
     body::{MAX_SHOWN, body},
     bounds::{self, given},
     detail::conflict_view,
-    list::{cursors_within, id_range, span},
+    list::{About, about, cursors_within, span},
 };
 use crate::{
     Engine, StaffCaller,
@@ -136,10 +136,8 @@ pub(super) async fn found(
     let tenant = by.tenant_id();
     let mut narrowing = narrow(tenant, filter, now, &engine.settings.limits)?;
     let Some(q) = given(&filter.q) else { return Ok((narrowing, false)) };
-    let search = engine.search_for(&q, MAX_MATCHES);
-    let (operations, more) = listing::search(tx, tenant, &search).await?;
-    let found =
-        conflict_listing::search(tx, tenant, &operations, id_range(&q), MAX_MATCHES).await?;
+    let About { operations, more, ids } = about(engine, tx, by, &q, MAX_MATCHES).await?;
+    let found = conflict_listing::search(tx, tenant, &operations, ids, MAX_MATCHES).await?;
     let more = more || found.len() > conflict_listing::MAX_LOOKED_AT;
     narrowing.found = Some(found);
     Ok((narrowing, more))

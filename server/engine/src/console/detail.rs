@@ -27,7 +27,7 @@ use crate::{
     operations::{bounded, masked},
     provider::Question,
     store::{
-        Target, answer, approval, audit, conflict,
+        Target, answer, approval, audit, compensation, conflict,
         conflict::StoredConflict,
         correction,
         detail::{self, Detail},
@@ -90,6 +90,10 @@ impl Engine {
             let incidents = incident::of(&mut tx, target).await?;
             let corrections = correction::of(&mut tx, target).await?;
             let approvals = open_requests(&mut tx, &by, &id.into()).await?;
+            let undone = match &kind.undo_kind {
+                Some(undo) => compensation::standing(&mut tx, target, undo).await?.is_some(),
+                None => false,
+            };
             let notes = note::of(&mut tx, target.tenant, id.into()).await?;
             let told = beside(&evidence, &notes, &stored);
             let told = story(&mut tx, target, piece, told).await?;
@@ -107,7 +111,7 @@ impl Engine {
             Ok(OperationDetail {
                 as_of: now,
                 verdict: verdict_of(&row, &detail, &kind, &told, &corrections, done_on_record),
-                actions: offers(&by, &row, &detail, &kind, &approvals),
+                actions: offers(&by, &row, &detail, (&kind, undone), &approvals),
                 provider_key: id.to_string(),
                 reference_url: reference_url(&kind, row.external_reference.as_deref()),
                 kind: kind.view(),
@@ -242,12 +246,13 @@ const OFFERED: [Verb; 7] = [
     Verb::Correct,
 ];
 
-/// Which actions the state knows, and whether the reader may take them.
+/// Which actions the state knows, and whether the reader may take them. Where it is being undone, or was,
+/// its undo is what is decided about: there is never a second one.
 fn offers(
     by: &StaffCaller,
     row: &OperationRow,
     detail: &Detail,
-    kind: &KindPolicy,
+    (kind, undone): (&KindPolicy, bool),
     approvals: &[ApprovalView],
 ) -> Vec<ActionOffer> {
     let by_person = matches!(detail.ended_by, Some(Event::ConfirmHappened | Event::ConfirmStop));
@@ -255,7 +260,7 @@ fn offers(
         .into_iter()
         .filter(|verb| verb.fits(row.status) && !row.tombstoned)
         .filter(|verb| *verb != Verb::Correct || by_person)
-        .filter(|verb| *verb != Verb::Compensate || kind.undo_kind.is_some())
+        .filter(|verb| *verb != Verb::Compensate || kind.undo_kind.is_some() && !undone)
         .map(|verb| {
             let missing = Some(verb.permission()).filter(|permission| !by.permits(*permission));
             let waits = approvals

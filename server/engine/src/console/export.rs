@@ -278,44 +278,63 @@ impl Engine {
     }
 }
 
-/// The conflicts that a filter finds, stretch by stretch.
+/// What a filter finds, gathered stretch by stretch.
+struct Stretches {
+    all: Vec<Uuid>,
+    most: i64,
+    left: usize,
+}
+
+impl Stretches {
+    const fn new(most: i64) -> Self {
+        Self { all: Vec::new(), most, left: MAX_STRETCHES }
+    }
+
+    /// How many rows are still wanted.
+    fn wanted(&self) -> i64 {
+        self.most - i64::try_from(self.all.len()).unwrap_or(self.most)
+    }
+
+    /// Takes a stretch in, and where it stopped without filling up; says where the next one begins.
+    fn take<P>(
+        &mut self,
+        found: impl IntoIterator<Item = Uuid>,
+        stopped: Option<P>,
+    ) -> Result<Option<P>, EngineError> {
+        self.all.extend(found);
+        self.left -= 1;
+        let next = stopped.filter(|_| self.wanted() > 0);
+        if next.is_some() && self.left == 0 { Err(too_wide()) } else { Ok(next) }
+    }
+}
+
 async fn conflict_ids(
     tx: &mut Tx,
     mut found: conflict_listing::Narrowing,
     most: i64,
 ) -> Result<Vec<Uuid>, EngineError> {
-    let mut all = Vec::new();
-    for _ in 0..MAX_STRETCHES {
-        found.limit = most - i64::try_from(all.len()).unwrap_or(most);
+    let mut stretches = Stretches::new(most);
+    loop {
+        found.limit = stretches.wanted();
         let (ids, stopped) = conflict_listing::ids(tx, &found).await?;
-        all.extend(ids);
-        let full = i64::try_from(all.len()).is_ok_and(|found| found >= most);
-        match stopped {
-            Some(id) if !full => found.cursor = Some(Cursor { id, backwards: false }),
-            _ => return Ok(all),
-        }
+        let Some(id) = stretches.take(ids, stopped)? else { return Ok(stretches.all) };
+        found.cursor = Some(Cursor { id, backwards: false });
     }
-    Err(too_wide())
 }
 
-/// The leases that a filter finds, stretch by stretch.
 async fn lease_ids(
     tx: &mut Tx,
     mut found: lease_listing::Narrowing,
     most: i64,
 ) -> Result<Vec<Uuid>, EngineError> {
-    let mut all = Vec::new();
-    for _ in 0..MAX_STRETCHES {
-        found.limit = most - i64::try_from(all.len()).unwrap_or(most);
+    let mut stretches = Stretches::new(most);
+    loop {
+        found.limit = stretches.wanted();
         let (places, stopped) = lease_listing::places(tx, &found).await?;
-        all.extend(places.into_iter().map(|(_, id)| id));
-        let full = i64::try_from(all.len()).is_ok_and(|found| found >= most);
-        match stopped {
-            Some(place) if !full => found.after = place,
-            _ => return Ok(all),
-        }
+        let ids = places.into_iter().map(|(_, id)| id);
+        let Some(place) = stretches.take(ids, stopped)? else { return Ok(stretches.all) };
+        found.after = place;
     }
-    Err(too_wide())
 }
 
 fn too_wide() -> EngineError {

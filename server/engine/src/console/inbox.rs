@@ -15,7 +15,7 @@ use sqlx::PgConnection;
 
 use super::body::body;
 use super::bounds;
-use super::list::{cursors, id_range, span};
+use super::list::{beginning, cursors, id_range, span};
 use super::offers::offers;
 use crate::{
     Engine, StaffCaller,
@@ -186,9 +186,8 @@ pub(super) async fn found(
 ) -> Result<(Narrowing, bool), EngineError> {
     let mut narrowing = narrow(by, filter, now, &engine.settings.limits)?;
     let Some(q) = bounds::given(&filter.q) else { return Ok((narrowing, false)) };
-    // U+10FFFF sorts after every character that a stored text can continue with.
-    let end = format!("{q}\u{10ffff}");
-    let text = (q.as_str(), end.as_str());
+    let (first, last) = beginning(&q);
+    let text = (first.as_str(), last.as_str());
     let (found, more) =
         inbox_listing::search(tx, by.tenant_id(), text, id_range(&q), MAX_MATCHES).await?;
     narrowing.found = Some(found);

@@ -17,7 +17,7 @@ use uuid::Uuid;
 use super::{
     bounds::{self, given},
     gathered::{named, whole},
-    list::{cursors, id_range, span},
+    list::{About, about, cursors, span},
     offers::offers,
     story,
 };
@@ -28,7 +28,7 @@ use crate::{
     store::{
         audit,
         incident_listing::{self, Narrowing, Stored},
-        incident_record, lease, listing, record_ref,
+        incident_record, lease, record_ref,
     },
 };
 
@@ -146,10 +146,8 @@ pub(super) async fn found(
     let tenant = by.tenant_id();
     let mut narrowing = narrow(tenant, filter, now, &engine.settings.limits)?;
     let Some(q) = given(&filter.q) else { return Ok((narrowing, false)) };
-    let search = engine.search_for(&q, MAX_MATCHES);
-    let (operations, more) = listing::search(tx, tenant, &search).await?;
-    let found =
-        incident_listing::search(tx, tenant, &operations, id_range(&q), MAX_MATCHES).await?;
+    let About { operations, more, ids } = about(engine, tx, by, &q, MAX_MATCHES).await?;
+    let found = incident_listing::search(tx, tenant, &operations, ids, MAX_MATCHES).await?;
     narrowing.found = Some(found);
     Ok((narrowing, more))
 }

@@ -11,7 +11,10 @@ use domain::{
 use sqlx::PgConnection;
 use uuid::Uuid;
 
-use super::bounds::{self, given, unfit};
+use super::{
+    bounds::{self, given, unfit},
+    list::about,
+};
 use crate::{
     Engine, StaffCaller,
     error::EngineError,
@@ -19,7 +22,6 @@ use crate::{
     store::{
         lease,
         lease_listing::{self, Narrowing, Place},
-        listing,
     },
 };
 
@@ -90,10 +92,9 @@ pub(super) async fn found(
 ) -> Result<(Narrowing, bool), EngineError> {
     let (mut narrowing, _) = narrow(by.tenant_id(), filter, now, &engine.settings.limits)?;
     let Some(q) = given(&filter.q) else { return Ok((narrowing, false)) };
-    let search = engine.search_for(&q, MAX_MATCHES);
-    let (operations, more) = listing::search(tx, by.tenant_id(), &search).await?;
-    narrowing.found = Some(operations);
-    Ok((narrowing, more))
+    let found = about(engine, tx, by, &q, MAX_MATCHES).await?;
+    narrowing.found = Some(found.operations);
+    Ok((narrowing, found.more))
 }
 
 fn narrow(

@@ -87,16 +87,43 @@ impl Engine {
 
     /// What finds an operation by a person's words.
     pub(super) fn search_for(&self, q: &str, limit: i64) -> Search {
-        // U+10FFFF sorts after every character that a stored text can continue with.
-        let text = (q.to_owned(), format!("{q}\u{10ffff}"));
         Search {
-            text,
+            text: beginning(q),
             ids: id_range(q),
             hashed: hashed_term(&self.settings.search_secret, q),
             amount: parse_amount(q).map(|money| (money.amount_minor, money.currency)),
             limit,
         }
     }
+}
+
+/// The span of the texts that begin with one: U+10FFFF sorts after every character that a stored text can
+/// continue with.
+pub(super) fn beginning(text: &str) -> (String, String) {
+    (text.to_owned(), format!("{text}\u{10ffff}"))
+}
+
+/// What a list of records about operations searches by.
+pub(super) struct About {
+    /// The operations that were found.
+    pub(super) operations: Vec<Uuid>,
+    /// Whether more match than were read.
+    pub(super) more: bool,
+    /// The span of ids that the text is the beginning of.
+    pub(super) ids: Option<(Uuid, Uuid)>,
+}
+
+/// The operations that a text finds, and what else it may mean.
+pub(super) async fn about(
+    engine: &Engine,
+    tx: &mut PgConnection,
+    by: &StaffCaller,
+    q: &str,
+    limit: i64,
+) -> Result<About, EngineError> {
+    let search = engine.search_for(q, limit);
+    let (operations, more) = listing::search(tx, by.tenant_id(), &search).await?;
+    Ok(About { operations, more, ids: search.ids })
 }
 
 /// The ids that begin with a text of hexadecimal digits, hyphens where an id has them or not.
@@ -123,10 +150,9 @@ pub(super) async fn found(
 ) -> Result<(Narrowing, bool), EngineError> {
     let mut narrowing = narrow(by, filter, now, &engine.settings.limits)?;
     let Some(q) = bounds::given(&filter.q) else { return Ok((narrowing, false)) };
-    let search = engine.search_for(&q, MAX_MATCHES);
-    let (found, more) = listing::search(tx, by.tenant_id(), &search).await?;
-    narrowing.found = Some(found);
-    Ok((narrowing, more))
+    let found = about(engine, tx, by, &q, MAX_MATCHES).await?;
+    narrowing.found = Some(found.operations);
+    Ok((narrowing, found.more))
 }
 
 fn narrow(

@@ -17,7 +17,7 @@ use sqlx::PgConnection;
 use super::{
     body::{body, hidden},
     bounds::{self, given},
-    list::{cursors, id_range, span},
+    list::{beginning, cursors, id_range, span},
     offers::offers,
 };
 use crate::{
@@ -208,9 +208,8 @@ pub(super) async fn found(
     let tenant = by.tenant_id();
     let mut narrowing = narrow(tenant, filter, now, &engine.settings.limits)?;
     let (found, more) = if let Some(q) = given(&filter.q) {
-        // U+10FFFF sorts after every character that a stored text can continue with.
-        let end = format!("{q}\u{10ffff}");
-        let text = (q.as_str(), end.as_str());
+        let (first, last) = beginning(&q);
+        let text = (first.as_str(), last.as_str());
         outbox_listing::search(tx, tenant, text, id_range(&q), MAX_MATCHES).await?
     } else if let Some(aggregate) = &narrowing.aggregate {
         outbox_listing::of_aggregate(tx, tenant, aggregate, MAX_MATCHES).await?

@@ -7,7 +7,7 @@ use domain::{
     access::Permission,
     ids::OperationId,
     money::parse_amount,
-    record::RecordType,
+    record::{RecordName, RecordType},
     view::{FoundGroup, FoundRow, MIN_SEARCH_CHARS, Named, SearchView},
 };
 use sqlx::PgConnection;
@@ -68,8 +68,11 @@ impl Engine {
             let operations: Vec<_> = operations.into_iter().map(|(id, _)| id).collect();
             let mut matches = others(&mut tx, tenant, &search, &operations).await?;
             matches.insert(0, (RecordType::Operation, operations, more));
-            let wanted: Vec<_> =
-                matches.iter().map(|(record, ids, _)| (*record, ids.clone())).collect();
+            let of = |(record, ids, _): &Match| {
+                let record = *record;
+                ids.clone().into_iter().map(move |id| RecordName::new(record, id))
+            };
+            let wanted: Vec<_> = matches.iter().flat_map(of).collect();
             let rows = search::rows(&mut tx, tenant, &wanted).await?;
             if let Some(id) = whole {
                 view.named = named(&rows, id);

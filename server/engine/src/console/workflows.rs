@@ -15,7 +15,7 @@ use sqlx::PgConnection;
 
 use super::bounds;
 use super::detail::open_requests;
-use super::list::{cursors, id_range};
+use super::list::{beginning, cursors, id_range};
 use super::offers::offers;
 use crate::{
     Engine, StaffCaller,
@@ -136,9 +136,8 @@ pub(super) async fn found(
 ) -> Result<(Narrowing, bool), EngineError> {
     let mut narrowing = narrow(by, filter, &engine.settings.limits)?;
     let Some(q) = bounds::given(&filter.q) else { return Ok((narrowing, false)) };
-    // U+10FFFF sorts after every character that a stored key can continue with.
-    let end = format!("{q}\u{10ffff}");
-    let text = (q.as_str(), end.as_str());
+    let (first, last) = beginning(&q);
+    let text = (first.as_str(), last.as_str());
     let (found, more) =
         workflow_listing::search(tx, by.tenant_id(), text, id_range(&q), MAX_MATCHES).await?;
     narrowing.found = Some(found);

@@ -86,8 +86,8 @@ pub async fn of_record(
     id: &str,
 ) -> Result<Vec<AuditView>, EngineError> {
     let rows = sqlx::query!(
-        "select seq, at, actor, action, result, code, reason, receipt from audit
-         where tenant_id = $1 and target_id = $2 order by seq desc limit 100",
+        r#"select seq, at, actor, action, result, code, reason, receipt, after ->> 'bulk' as bulk from audit
+         where tenant_id = $1 and target_id = $2 order by seq desc limit 100"#,
         tenant.uuid(),
         id,
     )
@@ -104,6 +104,7 @@ pub async fn of_record(
                 code: row.code.as_deref().map(word).transpose()?,
                 reason: row.reason,
                 receipt: row.receipt.map(OperationId::new),
+                bulk: row.bulk.and_then(|id| id.parse().ok()),
             })
         })
         .collect()

@@ -103,6 +103,7 @@ impl TryFrom<Row> for AuditRow {
     type Error = EngineError;
 
     fn try_from(row: Row) -> Result<Self, EngineError> {
+        let bulk = row.after.as_ref().and_then(|after| after.get("bulk")?.as_str()?.parse().ok());
         Ok(Self {
             id: row.seq,
             at: row.at,
@@ -117,6 +118,7 @@ impl TryFrom<Row> for AuditRow {
             before: row.before.map(|before| before.to_string()),
             after: row.after.map(|after| after.to_string()),
             receipt: row.receipt.map(OperationId::new),
+            bulk,
             request_id: row.request_id,
         })
     }

@@ -175,6 +175,23 @@ pub async fn requests(db: &mut PgConnection) -> Result<Backlog, EngineError> {
     Ok(backlog(row.waiting, row.oldest))
 }
 
+/// Frozen sets that nobody started in time (B9).
+///
+/// # Errors
+/// The database's.
+pub async fn bulks(db: &mut PgConnection) -> Result<Backlog, EngineError> {
+    let row = sqlx::query!(
+        r#"select count(*) as "waiting!", min(expires_at) as oldest from (
+             select expires_at from bulks
+             where status = 'ready' and expires_at <= (select onceover_now())
+             order by expires_at limit $1) w"#,
+        MAX_COUNTED + 1,
+    )
+    .fetch_one(db)
+    .await?;
+    Ok(backlog(row.waiting, row.oldest))
+}
+
 /// Tombstones of one kind that its policy lets go (O29).
 ///
 /// # Errors

@@ -68,6 +68,7 @@ struct Stored {
     run_at: Option<DateTime<Utc>>,
     receipt: Option<Uuid>,
     over_at: Option<DateTime<Utc>>,
+    expires_at: DateTime<Utc>,
     fence: i64,
 }
 
@@ -91,6 +92,7 @@ impl Stored {
                 refused: self.refused,
                 frozen_by: self.frozen_by,
                 frozen_at: self.frozen_at,
+                expires_at: self.expires_at,
                 run_by: self.run_by,
                 run_at: self.run_at,
                 over_at: self.over_at,
@@ -121,6 +123,8 @@ pub struct NewBulk<'a> {
     pub filter: Option<&'a [(String, String)]>,
     /// Who.
     pub by: (StaffId, &'a str),
+    /// How long it can be started, in hours.
+    pub hours: i32,
 }
 
 /// Writes a bulk down, without rows.
@@ -129,8 +133,8 @@ pub struct NewBulk<'a> {
 /// The database's.
 pub async fn insert(db: &mut PgConnection, new: NewBulk<'_>) -> Result<BulkId, EngineError> {
     let id = sqlx::query_scalar!(
-        "insert into bulks (tenant_id, verb, target_type, list, filter, status, frozen_by_id, frozen_by)
-         values ($1, $2, $3, $4, $5, 'freezing', $6, $7) returning id",
+        "insert into bulks (tenant_id, verb, target_type, list, filter, status, frozen_by_id, frozen_by, expires_at)
+         values ($1, $2, $3, $4, $5, 'freezing', $6, $7, onceover_now() + make_interval(hours => $8)) returning id",
         new.tenant.uuid(),
         new.verb.as_str(),
         new.target.as_str(),
@@ -138,6 +142,7 @@ pub async fn insert(db: &mut PgConnection, new: NewBulk<'_>) -> Result<BulkId, E
         new.filter.map(|filter| json!(filter)),
         new.by.0.uuid(),
         new.by.1,
+        new.hours,
     )
     .fetch_one(db)
     .await?;
@@ -150,7 +155,7 @@ macro_rules! bulk {
             Stored,
             "select id, verb, target_type, list, filter, status, version, cursor, total, eligible, ineligible, done,
                refused, sums, cause, reason, frozen_by_id, frozen_by, frozen_at, run_by_id, run_by, run_at, receipt,
-               over_at, fence
+               over_at, expires_at, fence
              from bulks where tenant_id = $1 and id = $2"
                 + $lock,
             $tenant.uuid(),
@@ -304,7 +309,7 @@ pub async fn make_move(
         bulk.row.id.uuid(),
         to.as_str(),
         cause,
-        matches!(to, BulkState::Over | BulkState::Abandoned),
+        to.is_final(),
         bulk.row.version,
     )
     .execute(db)
@@ -346,6 +351,26 @@ pub async fn start(
     .execute(db)
     .await?;
     moved(done.rows_affected())
+}
+
+/// Expires a batch of bulks of any tenant that nobody started in time (B9); how many.
+///
+/// # Errors
+/// The database's.
+pub async fn expire_due(db: &mut PgConnection, limit: i64) -> Result<u64, EngineError> {
+    let done = sqlx::query!(
+        "with due as materialized (
+           select tenant_id, id from bulks
+           where status = 'ready' and expires_at <= (select onceover_now())
+           order by expires_at limit $1 for update skip locked
+         )
+         update bulks b set status = 'expired', version = b.version + 1, over_at = onceover_now()
+         from due where b.tenant_id = due.tenant_id and b.id = due.id and b.status = 'ready'",
+        limit,
+    )
+    .execute(db)
+    .await?;
+    Ok(done.rows_affected())
 }
 
 fn moved(rows: u64) -> Result<(), EngineError> {

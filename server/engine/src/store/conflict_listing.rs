@@ -10,7 +10,7 @@ use domain::{
 use sqlx::PgConnection;
 use uuid::Uuid;
 
-use super::{conflict::StoredConflict, row::money, word};
+use super::{conflict::StoredConflict, row::money, span, word};
 use crate::error::EngineError;
 
 /// Conflicts that one page looks at, where it narrows by the operation's kind.
@@ -79,13 +79,7 @@ pub async fn ids(
 ) -> Result<(Vec<Uuid>, Option<Uuid>), EngineError> {
     let mut n = narrowing.clone();
     let backwards = n.cursor.is_some_and(|cursor| cursor.backwards);
-    match n.cursor {
-        Some(Cursor { id, backwards: true }) => {
-            n.from = n.from.max(Uuid::from_u128(id.as_u128().saturating_add(1)));
-        }
-        Some(Cursor { id, backwards: false }) => n.to = n.to.min(id),
-        None => {}
-    }
+    (n.from, n.to) = span::from_cursor(n.cursor, (n.from, n.to));
     let narrowed = n.operation.is_some();
     let stretch = if narrowed { STRETCH } else { n.limit };
     let ids = match (n.found.is_some(), backwards) {
@@ -160,6 +154,7 @@ pub async fn search(
     ids: Option<(Uuid, Uuid)>,
     limit: i64,
 ) -> Result<Vec<Uuid>, EngineError> {
+    let (first, last) = span::or_empty(ids);
     let found = sqlx::query_scalar!(
         r#"
         (select c.id as "id!" from unnest($2::uuid[]) as f(id) cross join lateral
@@ -171,9 +166,8 @@ pub async fn search(
         "#,
         tenant.uuid(),
         operations,
-        // An empty range, not null: the planner would not know what becomes of it.
-        ids.map_or(Uuid::max(), |(first, _)| first),
-        ids.map_or(Uuid::nil(), |(_, last)| last),
+        first,
+        last,
         limit,
         MAX_OF_ONE,
     )

@@ -9,7 +9,7 @@ use domain::{
 use sqlx::PgConnection;
 use uuid::Uuid;
 
-use super::word;
+use super::{span, word};
 use crate::error::EngineError;
 
 /// Operations that one message is compared with.
@@ -87,13 +87,7 @@ pub async fn ids(
 ) -> Result<Vec<MessageId>, EngineError> {
     let mut n = narrowing.clone();
     let backwards = n.cursor.is_some_and(|cursor| cursor.backwards);
-    match n.cursor {
-        Some(Cursor { id, backwards: true }) => {
-            n.from = n.from.max(Uuid::from_u128(id.as_u128().saturating_add(1)));
-        }
-        Some(Cursor { id, backwards: false }) => n.to = n.to.min(id),
-        None => {}
-    }
+    (n.from, n.to) = span::from_cursor(n.cursor, (n.from, n.to));
     let ids = if n.found.is_some() {
         both_ways!(
             db,

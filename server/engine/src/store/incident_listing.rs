@@ -9,6 +9,7 @@ use domain::{
 use sqlx::PgConnection;
 use uuid::Uuid;
 
+use super::span;
 use crate::error::EngineError;
 
 /// Incidents of one record that a search reads.
@@ -79,13 +80,7 @@ macro_rules! both_ways {
 pub async fn ids(db: &mut PgConnection, narrowing: &Narrowing) -> Result<Vec<Uuid>, EngineError> {
     let mut n = narrowing.clone();
     let backwards = n.cursor.is_some_and(|cursor| cursor.backwards);
-    match n.cursor {
-        Some(Cursor { id, backwards: true }) => {
-            n.from = n.from.max(Uuid::from_u128(id.as_u128().saturating_add(1)));
-        }
-        Some(Cursor { id, backwards: false }) => n.to = n.to.min(id),
-        None => {}
-    }
+    (n.from, n.to) = span::from_cursor(n.cursor, (n.from, n.to));
     Ok(if n.found.is_some() {
         both_ways!(
             db,
@@ -116,6 +111,7 @@ pub async fn search(
     ids: Option<(Uuid, Uuid)>,
     limit: i64,
 ) -> Result<Vec<Uuid>, EngineError> {
+    let (first, last) = span::or_empty(ids);
     let found = sqlx::query_scalar!(
         r#"
         (select i.id as "id!" from unnest($2::uuid[]) as f(id) cross join lateral
@@ -135,9 +131,8 @@ pub async fn search(
         "#,
         tenant.uuid(),
         operations,
-        // An empty range, not null: the planner would not know what becomes of it.
-        ids.map_or(Uuid::max(), |(first, _)| first),
-        ids.map_or(Uuid::nil(), |(_, last)| last),
+        first,
+        last,
         limit,
         MAX_OF_ONE,
     )

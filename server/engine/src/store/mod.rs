@@ -52,6 +52,7 @@ pub mod row;
 pub mod saved_view;
 pub mod search;
 pub mod session;
+mod span;
 pub mod staff;
 pub mod step;
 pub mod subject;

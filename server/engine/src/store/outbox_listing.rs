@@ -10,7 +10,7 @@ use domain::{
 use sqlx::PgConnection;
 use uuid::Uuid;
 
-use super::{row::money, word};
+use super::{row::money, span, word};
 use crate::error::EngineError;
 
 /// A filter as SQL takes it.
@@ -82,13 +82,7 @@ macro_rules! both_ways {
 pub async fn ids(db: &mut PgConnection, narrowing: &Narrowing) -> Result<Vec<Uuid>, EngineError> {
     let mut n = narrowing.clone();
     let backwards = n.cursor.is_some_and(|cursor| cursor.backwards);
-    match n.cursor {
-        Some(Cursor { id, backwards: true }) => {
-            n.from = n.from.max(Uuid::from_u128(id.as_u128().saturating_add(1)));
-        }
-        Some(Cursor { id, backwards: false }) => n.to = n.to.min(id),
-        None => {}
-    }
+    (n.from, n.to) = span::from_cursor(n.cursor, (n.from, n.to));
     // Dead, publishing and skipped events are few; pending and published ones may be millions, and
     // there the topic tells them apart.
     let rare = |status: &str| !matches!(status, "published" | "pending");
@@ -124,6 +118,7 @@ pub async fn search(
     ids: Option<(Uuid, Uuid)>,
     limit: i64,
 ) -> Result<(Vec<Uuid>, bool), EngineError> {
+    let (first, last) = span::or_empty(ids);
     let rows = sqlx::query!(
         r#"
         (select 1 as "branch!", id as "id!" from outbox
@@ -143,9 +138,8 @@ pub async fn search(
         tenant.uuid(),
         text.0,
         text.1,
-        // An empty range, not null: the planner would not know what becomes of it.
-        ids.map_or(Uuid::max(), |(first, _)| first),
-        ids.map_or(Uuid::nil(), |(_, last)| last),
+        first,
+        last,
         limit,
     )
     .fetch_all(db)

@@ -6,9 +6,8 @@ use domain::{
     view::RecordRef,
 };
 use sqlx::PgConnection;
-use uuid::Uuid;
 
-use super::row::money;
+use super::{row::money, span};
 use crate::error::EngineError;
 
 /// These records, each named and linked; one that the tenant does not have is left out.
@@ -20,9 +19,7 @@ pub async fn of(
     tenant: TenantId,
     wanted: &[RecordName],
 ) -> Result<Vec<RecordRef>, EngineError> {
-    let of = |kind: RecordType| -> Vec<Uuid> {
-        wanted.iter().filter(|wanted| wanted.record == kind).map(|wanted| wanted.id).collect()
-    };
+    let of = |kind| span::of_kind(wanted, kind);
     let rows = sqlx::query!(
         r#"
         select 'operation' as "record!", id as "id!", id as "page!", operation as "label!", key as "key!",

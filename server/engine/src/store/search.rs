@@ -2,11 +2,15 @@
 //! was found. Each way of finding goes by an index; a row is read by its id.
 
 use chrono::{DateTime, Utc};
-use domain::{ids::TenantId, money::Money, record::RecordType};
+use domain::{
+    ids::TenantId,
+    money::Money,
+    record::{RecordName, RecordType},
+};
 use sqlx::PgConnection;
 use uuid::Uuid;
 
-use super::row::money;
+use super::{row::money, span};
 use crate::error::EngineError;
 
 /// Requests, or undos, of one operation that a search reads.
@@ -24,7 +28,7 @@ pub async fn approvals(
     limit: i64,
 ) -> Result<Vec<Uuid>, EngineError> {
     let operations: Vec<_> = operations.iter().map(Uuid::to_string).collect();
-    let (first, last) = range(ids);
+    let (first, last) = span::or_empty(ids);
     let found = sqlx::query_scalar!(
         r#"
         (select a.id as "id!" from unnest($2::text[]) as f(target) cross join lateral
@@ -59,7 +63,7 @@ pub async fn undos(
     ids: Option<(Uuid, Uuid)>,
     limit: i64,
 ) -> Result<Vec<Uuid>, EngineError> {
-    let (first, last) = range(ids);
+    let (first, last) = span::or_empty(ids);
     let found = sqlx::query_scalar!(
         r#"
         (select c.id as "id!" from unnest($2::uuid[]) as f(id) cross join lateral
@@ -79,11 +83,6 @@ pub async fn undos(
     .fetch_all(db)
     .await?;
     Ok(found)
-}
-
-/// An empty range, not null: the planner would not know what becomes of it.
-fn range(ids: Option<(Uuid, Uuid)>) -> (Uuid, Uuid) {
-    ids.unwrap_or((Uuid::max(), Uuid::nil()))
 }
 
 /// Whether an id is that of a receipt.
@@ -136,11 +135,9 @@ pub struct Found {
 pub async fn rows(
     db: &mut PgConnection,
     tenant: TenantId,
-    wanted: &[(RecordType, Vec<Uuid>)],
+    wanted: &[RecordName],
 ) -> Result<Vec<Found>, EngineError> {
-    let of = |kind: RecordType| -> Vec<Uuid> {
-        wanted.iter().filter(|(of, _)| *of == kind).flat_map(|(_, ids)| ids.clone()).collect()
-    };
+    let of = |kind| span::of_kind(wanted, kind);
     let rows = sqlx::query!(
         r#"
         select 'operation' as "record!", id as "id!", operation as "label!", key as "key!", status as "status!",
@@ -185,7 +182,7 @@ pub async fn rows(
         .into_iter()
         .filter_map(|row| {
             Some(Found {
-                record: RecordType::ALL.into_iter().find(|kind| kind.label() == row.record)?,
+                record: row.record.parse().ok()?,
                 id: row.id,
                 label: row.label,
                 key: row.key,

@@ -430,6 +430,7 @@ async fn what_waits_is_counted_up_to_a_bound() {
         Queue::LapsedEvents,
         Queue::Inbox,
         Queue::Requests,
+        Queue::Bulks,
     ] {
         assert_eq!(fixture.engine.backlog(queue).await.unwrap().waiting, 0, "{queue:?}");
     }

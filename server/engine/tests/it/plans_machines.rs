@@ -172,6 +172,7 @@ async fn messages_workflows_undos_and_requests_are_read_by_index_at_a_million_ro
     for _ in 0..TIMES {
         explained.shrink_inbox().await.unwrap();
         explained.expire_approvals().await.unwrap();
+        explained.expire_bulks().await.unwrap();
         explained.block_unserved_workflows().await.unwrap();
         for queue in [
             // Those of operations and events have few rows here: a scan of those is the best plan.
@@ -180,6 +181,7 @@ async fn messages_workflows_undos_and_requests_are_read_by_index_at_a_million_ro
             Queue::LapsedEvents,
             Queue::Inbox,
             Queue::Requests,
+            Queue::Bulks,
         ] {
             explained.backlog(queue).await.unwrap();
         }

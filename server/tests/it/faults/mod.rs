@@ -4,6 +4,7 @@
 mod answers;
 mod crashes;
 mod pauses;
+pub mod postgres;
 pub mod processes;
 mod repeats;
 mod scene;

@@ -12,6 +12,7 @@ use domain::{
 use sqlx::PgConnection;
 use uuid::Uuid;
 
+use super::span;
 use crate::error::EngineError;
 
 pub use row::rows;
@@ -139,13 +140,7 @@ pub async fn ids(
 ) -> Result<Vec<OperationId>, EngineError> {
     let mut n = narrowing.clone();
     let backwards = n.cursor.is_some_and(|cursor| cursor.backwards);
-    match n.cursor {
-        Some(Cursor { id, backwards: true }) => {
-            n.from = n.from.max(Uuid::from_u128(id.as_u128().saturating_add(1)))
-        }
-        Some(Cursor { id, backwards: false }) => n.to = n.to.min(id),
-        None => {}
-    }
+    (n.from, n.to) = span::from_cursor(n.cursor, (n.from, n.to));
     let ids = match n.lead() {
         Lead::Found => both_ways!(
             db,

@@ -140,11 +140,12 @@ async fn a_bulk_moves_by_the_same_table_here_and_in_the_database() {
                 .execute(&mut *tx)
                 .await
                 .unwrap();
-            let over = |state: BulkState| matches!(state, BulkState::Over | BulkState::Abandoned);
-            let at = |state| if over(state) { "now()" } else { "null" };
+            let at = |state: BulkState| if state.is_final() { "now()" } else { "null" };
+            // A set expires after its time and is started before it.
+            let until = if to == BulkState::Expired { "frozen_at" } else { "expires_at" };
             let plant = format!(
                 "update bulks set status = '{}', run_by_id = frozen_by_id, run_by = 'x', run_at = now(),
-                   receipt = id, over_at = {} where id = '{}'",
+                   receipt = id, over_at = {}, expires_at = {until} where id = '{}'",
                 from.as_str(),
                 at(from),
                 frozen.id

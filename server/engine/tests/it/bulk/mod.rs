@@ -1,9 +1,11 @@
-//! Bulk (B1 to B8): a frozen set does not grow, looking at it writes nothing, each row is decided once,
+//! Bulk (B1 to B9): a frozen set does not grow, looking at it writes nothing, each row is decided once,
 //! and many small decisions do not walk around the rule of two people.
 
 mod deciding;
+mod expiring;
 mod freezing;
 mod large;
+mod leading_back;
 mod people;
 
 use domain::{
