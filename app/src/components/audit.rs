@@ -1,6 +1,6 @@
 //! What people did to a record, refusals included, for all who may see the record.
 
-use domain::view::AuditView;
+use domain::{problem::Code, view::AuditView};
 use leptos::prelude::*;
 
 use super::{part::Part, slice::Slice, timestamp::Timestamp};
@@ -37,10 +37,17 @@ pub fn Audit<'a>(
     .into_any()
 }
 
+/// Why something was refused, as the end of a sentence.
+#[must_use]
+pub fn refusal(code: Code) -> String {
+    let mut letters = code.title().trim_end_matches('.').chars();
+    letters.next().map_or_else(String::new, |first| first.to_lowercase().chain(letters).collect())
+}
+
 fn row(audit: AuditView) -> impl IntoView {
     let result = match (audit.result.as_str(), audit.code) {
         ("done", _) => String::new(),
-        (_, Some(code)) => format!(", refused: {code}"),
+        (_, Some(code)) => format!(", refused: {}", refusal(code)),
         (_, None) => ", refused".to_owned(),
     };
     let reason = audit.reason.filter(|reason| !reason.is_empty()).map(|reason| {
@@ -61,7 +68,7 @@ fn row(audit: AuditView) -> impl IntoView {
     view! {
         <li>
             <strong>{audit.actor}</strong>
-            {format!(" · {}{result} · ", audit.action)}
+            {format!(" · {}{result} · ", audit.action.replace('_', " "))}
             <Timestamp at=audit.at/>
             {reason}
             {receipt}

@@ -51,11 +51,11 @@ pub fn file_field(refusal: Option<&RefusalView>, alone: bool) -> AnyView {
         view! { <p class="field-error" id="file-error">{Field::File.mend()}</p> }
     });
     let help = if alone {
-        "At most 5 MiB, where nothing else is configured. It is kept with the operation and goes with \
-         its contents; others get it as a download."
+        "At most 5 MiB, unless this server takes another size. It is kept with the operation and goes \
+         with its contents; others get it as a download."
     } else {
-        "At most 5 MiB, where nothing else is configured. Attach it first, then decide: the form comes \
-         back as it was, except for the choice."
+        "At most 5 MiB, unless this server takes another size. Attach it first, then decide: the form \
+         comes back as it was, except for the choice."
     };
     let described = if wrong { "file-error file-help" } else { "file-help" };
     view! {

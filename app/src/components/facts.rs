@@ -22,11 +22,16 @@ pub fn fact(name: &'static str, value: impl IntoView + 'static) -> AnyView {
     .into_any()
 }
 
-/// A long text below its name.
+/// The longest text that stands beside its name, in characters.
+const BESIDE: usize = 120;
+
+/// What a person wrote: below its name where it is long.
 #[must_use]
 pub fn fact_text(name: &'static str, value: String) -> AnyView {
+    let long = value.chars().count() > BESIDE || value.contains('\n');
+    let class = if long { "fact fact--wide" } else { "fact" };
     view! {
-        <div class="fact fact--wide">
+        <div class=class>
             <dt>{name}</dt>
             <dd>{value}</dd>
         </div>

@@ -35,6 +35,7 @@ pub mod receipt_view;
 pub mod record_form;
 pub mod record_head;
 pub mod record_list;
+pub mod record_state;
 pub mod refusal_summary;
 pub mod related;
 pub mod reveal_link;

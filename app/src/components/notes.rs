@@ -105,8 +105,8 @@ fn one(note: NoteView) -> impl IntoView {
 
 fn take_form(id: OperationId, taken_by: Option<String>) -> impl IntoView {
     let (words, taken, label) = match taken_by {
-        Some(who) => (format!("{who} is looking at it."), "false", "Give it back"),
-        None => ("Nobody says that they are looking at it.".to_owned(), "true", "I look at it"),
+        Some(who) => (format!("{who} has taken it."), "false", "Give it back"),
+        None => ("Nobody has taken it.".to_owned(), "true", "Take it"),
     };
     view! {
         <form class="form" method="post" action=Take::PATH aria-label="Taken by">

@@ -40,15 +40,21 @@ pub fn RecordHead<'a>(
     kind: String,
     /// Its own key.
     key: String,
+    /// What people call this one, where they do not know it by its key.
+    #[prop(optional, into)]
+    title: Option<String>,
     /// What stands below: version and instant.
     sub: AnyView,
     /// Its version, which the forms carry.
     version: i64,
     /// What can be done, the sensible one first.
     actions: Vec<Offered>,
+    /// Whether the sensible one has its form on the page itself: then all stand behind the menu.
+    #[prop(optional)]
+    on_page: bool,
 ) -> impl IntoView {
     let mut actions = actions.into_iter().map(|offered| action(subject, version, offered));
-    let main = actions.next().map(|(button, _)| button);
+    let main = if on_page { None } else { actions.next() }.map(|(button, _)| button);
     let rest: Vec<_> = actions.map(|(_, item)| item).collect();
     let menu = (!rest.is_empty()).then(|| {
         view! {
@@ -63,6 +69,10 @@ pub fn RecordHead<'a>(
         .zip(subject.id.parse().ok())
         .map(|(record, id)| gather_link(RecordName::new(record, id)));
     let place = format!("{}/{}", subject.kind.pages(), subject.id);
+    let heading = match title {
+        Some(title) => title.into_any(),
+        None => view! { <Key text=key.clone() whole=true/> }.into_any(),
+    };
     view! {
         <header class="detail-head">
             <div class="detail-name">
@@ -70,7 +80,7 @@ pub fn RecordHead<'a>(
                     <MarkBadge mark/>
                     <span>{kind}</span>
                 </p>
-                <h1 class="detail-key"><Key text=key.clone() whole=true/></h1>
+                <h1 class="detail-key">{heading}</h1>
                 <p class="detail-sub">
                     {sub} " "
                     <CopyButton text=key what="the key" link=false><Icon name=IconName::Copy/></CopyButton>

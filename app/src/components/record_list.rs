@@ -3,7 +3,11 @@
 use domain::view::RecordRef;
 use leptos::prelude::*;
 
-use super::{amount::Amount, key::Key};
+use super::{
+    amount::Amount,
+    key::Key,
+    record_state::{record_label, record_state},
+};
 
 /// The list.
 #[must_use]
@@ -22,13 +26,18 @@ fn item(record: &RecordRef) -> AnyView {
     };
     let what = match record.label.as_str() {
         "" => record.record.label().to_owned(),
-        label => format!("{} \u{b7} {label}", record.record.label()),
+        label => {
+            format!("{} \u{b7} {}", record.record.label(), record_label(record.record, label))
+        }
     };
+    let amount = record.amount.clone().map(|amount| {
+        view! { " \u{b7} " <Amount amount=Some(amount)/> }
+    });
     view! {
         <li class="related">
-            <strong>{record.status.replace('_', " ")}</strong>
+            {record_state(record.record, &record.status, false)}
             {name}
-            <span class="cell-sub">{what} " " <Amount amount=record.amount.clone()/></span>
+            <span class="cell-sub">{what} {amount}</span>
         </li>
     }
     .into_any()

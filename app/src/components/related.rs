@@ -22,12 +22,15 @@ pub fn related(
     let items = operations
         .into_iter()
         .map(|operation| {
+            let amount = operation.amount.map(|amount| {
+                view! { <Amount amount=Some(amount)/> " · " }
+            });
             view! {
                 <li class="related">
                     <StateBadge status=operation.status/>
                     <a href=format!("/operations/{}", operation.id)><Key text=operation.key/></a>
                     <span class="cell-sub">
-                        {operation.operation} " · " <Amount amount=operation.amount/> " · reserved "
+                        {operation.operation} " · " {amount} "reserved "
                         <Timestamp at=operation.created_at/>
                     </span>
                 </li>

@@ -1,13 +1,14 @@
 //! `/audit`: every action and refusal of a person, for auditors and administrators.
 
 use chrono::{DateTime, Utc};
-use domain::{action::TargetType, view::AuditRow};
+use domain::{action::TargetType, problem::Code, view::AuditRow};
 use leptos::prelude::*;
 use leptos_meta::Title;
 
 use crate::{
     api::records::audit,
     components::{
+        audit::refusal,
         data_table::Column,
         empty_state::EmptyState,
         filter_form::FilterField,
@@ -68,8 +69,14 @@ fn row(row: AuditRow, _: DateTime<Utc>) -> AnyView {
         None => view! { <Key text=target/> }.into_any(),
     };
     let refused = row.denied.then(|| {
-        let code = row.code.map(|code| format!(": {code}")).unwrap_or_default();
-        view! { <span class="flag"><Icon name=IconName::Cross/> {format!("refused{code}")}</span> }
+        let why = row.code.map(refusal);
+        let why = why.map(|why| format!(": {why}")).unwrap_or_default();
+        view! {
+            <span class="flag flag--words" title=row.code.map(Code::as_str)>
+                <Icon name=IconName::Cross/>
+                <span>{format!("refused{why}")}</span>
+            </span>
+        }
     });
     let reason = row.reason.filter(|reason| !reason.is_empty()).map(|reason| {
         view! { <span>{format!("\u{201c}{reason}\u{201d}")}</span> }
@@ -89,11 +96,14 @@ fn row(row: AuditRow, _: DateTime<Utc>) -> AnyView {
     });
     let receipt = row.receipt.map(|id| view! { <a href=format!("/receipts/{id}")>"Receipt"</a> });
     let bulk = row.bulk.map(|id| view! { " " <a href=format!("/bulks/{id}")>"Bulk"</a> });
+    // Most are people, and the command line calls itself so.
+    let kind_of_actor = (row.actor_kind != "staff" && row.actor_kind != row.actor)
+        .then(|| view! { <span class="cell-sub">{row.actor_kind}</span> });
     view! {
         <tr class="row row--tall" role="row" id=format!("a{}", row.id)>
             <td role="cell" class="col-count num cell-sub">{row.id}</td>
             <td role="cell" class="col-instant cell-sub"><Timestamp at=row.at/></td>
-            <td role="cell" class="col-who">{row.actor} " " <span class="cell-sub">{row.actor_kind}</span></td>
+            <td role="cell" class="col-who">{row.actor} " " {kind_of_actor}</td>
             <td role="cell" class="col-verb">{row.verb.replace('_', " ")} " " {refused}</td>
             <td role="cell" class="col-topic cell-sub">{kind} " " {on}</td>
             <td role="cell" class="col-words">{reason} {changed}</td>

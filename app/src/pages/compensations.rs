@@ -16,7 +16,7 @@ use crate::{
     api::records::undo,
     components::{
         gather_link::gather_link,
-        mark::Mark,
+        mark::{Mark, MarkBadge},
         plan::plan_list,
         verdict_band::{Standing, VerdictBand},
     },
@@ -48,16 +48,20 @@ pub fn UndoPage() -> impl IntoView {
         <Title text="Undo · Onceover"/>
         {record_page(undo, |detail: UndoDetail| {
         let verdict = standing(&detail);
-        let undo = detail.planned.undo.as_ref().map(|undo| {
-            let record = RecordName::new(RecordType::Compensation, undo.id.uuid());
-            view! { <div class="form-actions">{gather_link(record)}</div> }
+        let gather = detail.planned.undo.as_ref().map(|undo| {
+            gather_link(RecordName::new(RecordType::Compensation, undo.id.uuid()))
         });
         view! {
             <article class="detail">
-                <h1 class="page-title">{format!("Undo of {}", detail.planned.operation)}</h1>
+                <header class="detail-head">
+                    <div class="detail-name">
+                        <p class="detail-kind"><MarkBadge mark=mark(&detail)/></p>
+                        <h1 class="detail-key">{format!("Undo of {}", detail.planned.operation)}</h1>
+                    </div>
+                    <div class="detail-actions">{gather}</div>
+                </header>
                 <VerdictBand verdict/>
-                {plan_list(&alone(&detail))}
-                {undo}
+                <div>{plan_list(&alone(&detail))}</div>
             </article>
         }
         .into_any()

@@ -29,7 +29,7 @@ const COLUMNS: &[Column] = &[
     ("Key", "col-key"),
     ("Holder", "col-name"),
     ("Last beat", "col-updated num"),
-    ("Lease", "col-lease"),
+    ("Lease", "col-lease col-stays"),
     ("Fence", "col-count num"),
     ("Taken over", "col-count num"),
     ("Amount", "col-amount num"),
@@ -96,9 +96,9 @@ fn row(row: LeaseRow, as_of: DateTime<Utc>) -> AnyView {
                     <Key text=row.key/>
                 </a>
             </td>
-            <td role="cell" class="col-name cell-sub">{row.lease.owner.map(|owner| view! { <Key text=owner/> })}</td>
+            <td role="cell" class="col-name cell-sub" data-label="held by">{row.lease.owner.map(|owner| view! { <Key text=owner/> })}</td>
             <td role="cell" class="col-updated num cell-sub">{beat}</td>
-            <td role="cell" class="col-lease">{lease}</td>
+            <td role="cell" class="col-lease col-stays">{lease}</td>
             <td role="cell" class="col-count num cell-sub">{row.lease.fence}</td>
             <td role="cell" class="col-count num cell-sub">{format!("{}\u{d7}", row.takeovers)}</td>
             <td role="cell" class="col-amount num"><Amount amount=row.amount/></td>

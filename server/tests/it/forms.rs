@@ -251,5 +251,5 @@ async fn taking_comes_back_to_the_page_and_so_does_its_refusal() {
         assert_eq!(stage.effects().await, before);
     }
     let page = leads_to(&take("true").await, &format!("/operations/{}", target.id));
-    assert!(operator.get(&page).await.text().contains("operator@acme.test is looking at it."));
+    assert!(operator.get(&page).await.text().contains("operator@acme.test has taken it."));
 }

@@ -115,7 +115,7 @@ pub const GROUPS: &[(&str, &[Described])] = &[
             (
                 Field::ApprovalThresholdMinor,
                 Shape::Short,
-                "From it on, and where the amount is unknown, a confirmation takes two people.",
+                "In the currency\u{2019}s smallest unit. From it on, and where the amount is unknown, a confirmation takes two people.",
             ),
             (
                 Field::ApprovalTtlMs,

@@ -23,7 +23,6 @@ use crate::{
         verdict_band::{Standing, VerdictBand},
     },
     pages::record::{About, Words, decision_page, record_page},
-    text,
 };
 
 /// The page of a request.
@@ -177,7 +176,10 @@ fn asked(request: &ApprovalView) -> Vec<AnyView> {
 /// What the requester saw beside what is now, field by field.
 fn difference(request: &ApprovalView) -> AnyView {
     let now = request.now.as_ref();
-    let word = |state: &ReceiptState| text::capitalised(&state.status.as_str().replace('_', " "));
+    let word = |state: &ReceiptState| match state.status.operation() {
+        Some(status) => status.label().to_owned(),
+        None => state.status.as_str().replace('_', " "),
+    };
     let person = |state: &ReceiptState| if state.needs_manual { "yes" } else { "no" }.to_owned();
     let row = |name: &'static str, then: String, now: Option<String>| {
         let differs = now.as_ref().is_some_and(|now| *now != then);

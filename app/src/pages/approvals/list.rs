@@ -76,6 +76,7 @@ fn row(row: ApprovalView, as_of: DateTime<Utc>) -> AnyView {
         Some(at) => view! { "decided " <Ago at as_of/> }.into_any(),
         None => view! { <Ago at=row.expires_at as_of/> }.into_any(),
     };
+    let label = if row.decided_at.is_none() { "expires" } else { "" };
     let who = if row.mine { format!("{} (you)", row.requester) } else { row.requester.clone() };
     view! {
         <Row record=RecordType::Approval id=row.id.to_string()>
@@ -89,10 +90,10 @@ fn row(row: ApprovalView, as_of: DateTime<Utc>) -> AnyView {
                     <Key text=row.target_key/>
                 </a>
             </td>
-            <td role="cell" class="col-name cell-sub">{who}</td>
+            <td role="cell" class="col-name cell-sub" data-label="asked by">{who}</td>
             <td role="cell" class="col-amount num"><Amount amount=row.amount/></td>
             <td role="cell" class="col-updated num cell-sub"><Ago at=row.requested_at as_of/></td>
-            <td role="cell" class="col-updated num cell-sub">{expires}</td>
+            <td role="cell" class="col-updated num cell-sub" data-label=label>{expires}</td>
         </Row>
     }
     .into_any()

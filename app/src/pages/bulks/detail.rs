@@ -80,24 +80,28 @@ fn shown(detail: &BulkDetail, page: Page<BulkRecord>, asked: &Asked) -> AnyView 
             why: None,
         })
         .collect();
-    let (sums, rows) = (sums(detail), rows(detail, page, asked));
+    let (sums, rows, form) =
+        (sums(detail), rows(detail, page, asked), form(detail, subject.clone()));
+    let on_page = form.is_some();
     let (subject_page, whole) = (format!("/bulks/{}", row.id), query());
     view! {
         <article class="detail">
             <RecordHead
                 subject=&subject
                 mark=row.status
-                kind=format!("bulk \u{b7} {}", what(row.verb, row.target_type, row.total))
+                kind="bulk".to_owned()
                 key=row.id.to_string()
+                title=what(row.verb, row.target_type, row.total)
                 sub
                 version=row.version
                 actions
+                on_page
             />
             <VerdictBand verdict=standing(detail)/>
             {moving(detail)}
             {waiting(detail)}
             {until(detail)}
-            {form(detail, subject.clone())}
+            {form}
             <div class="detail-columns">
                 <div class="detail-story">
                     <Part id="sums" title="What it adds up to">{sums}</Part>
@@ -206,14 +210,14 @@ fn sums(detail: &BulkDetail) -> AnyView {
         .collect_view();
     let together: Vec<_> = totals(&detail.sums).iter().map(ToString::to_string).collect();
     view! {
-        <p>{format!("Together: {}.", together.join(", "))}</p>
+        <p class="prose">{format!("Together: {}.", together.join(", "))}</p>
         <div class="figures-scroll" tabindex="0" role="region" aria-label="Table: sums by kind">
             <table class="figures">
                 <thead>
                     <tr>
                         <th scope="col">"Kind"</th>
-                        <th scope="col">"Records"</th>
-                        <th scope="col">"Amount"</th>
+                        <th scope="col" class="num">"Records"</th>
+                        <th scope="col" class="num">"Amount"</th>
                     </tr>
                 </thead>
                 <tbody>{rows}</tbody>

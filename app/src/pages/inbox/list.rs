@@ -79,13 +79,13 @@ fn row(row: MessageRow, as_of: DateTime<Utc>) -> AnyView {
                 {row.status.needs_person().then(|| view! { <PersonDot/> })}
                 <MarkBadge mark=row.status/>
             </td>
-            <td role="cell" class="col-name cell-sub">{row.consumer}</td>
+            <td role="cell" class="col-name cell-sub" data-label="for">{row.consumer}</td>
             <td role="cell" class="col-key">
                 <a class="row-link" href=format!("/inbox/{}", row.id)>
                     <Key text=row.message_id/>
                 </a>
             </td>
-            <td role="cell" class="col-name cell-sub"><Key text=row.source/></td>
+            <td role="cell" class="col-name cell-sub" data-label="from"><Key text=row.source/></td>
             <td role="cell" class="col-count num cell-sub">{format!("{}\u{d7}", row.deliveries)}</td>
             <td role="cell" class="col-count num cell-sub">{row.failures}</td>
             <td role="cell" class="col-updated num cell-sub"><Ago at=row.received_at as_of/></td>

@@ -13,7 +13,7 @@ use domain::{
 use leptos::prelude::*;
 use leptos_meta::Title;
 
-use super::{form::words, list::cause};
+use super::form::words;
 use crate::{
     api::{incidents::incident_page, notes::Noted, refused::RefusedForm},
     components::{
@@ -25,12 +25,14 @@ use crate::{
         part::Part,
         record_head::{Offered, RecordHead},
         record_list::record_list,
+        record_state::cause,
         slice::Slice,
         timestamp::Timestamp,
         verdict_band::{Standing, VerdictBand},
     },
     location::value,
     pages::{address::query, record::record_page},
+    text,
 };
 
 /// Records that one page lists.
@@ -59,21 +61,32 @@ pub(super) fn records_piece(detail: &IncidentDetail, query: &str, below: Option<
     Slice::asked((&path, query), "records", RECORDS, detail.records.len())
 }
 
-pub(super) fn standing(detail: &IncidentDetail) -> Standing {
+/// The verdict; `headed` where the page's heading already says what is the matter.
+pub(super) fn standing(detail: &IncidentDetail, headed: bool) -> Standing {
     let row = &detail.row;
     match row.status {
         IncidentState::Open => {
             let opened = row.opened_by.as_ref().zip(detail.opened_reason.as_ref());
             let opened =
                 opened.map(|(by, reason)| format!("{by} opened it: \u{201c}{reason}\u{201d}"));
-            let stays = "It stays open until a person closes it with a reason; nothing is changed by closing it.";
-            Standing::person(row.summary.clone())
-                .grounds(opened.into_iter().chain([stays.to_owned()]))
+            let stays = "It stays open until a person closes it with a reason";
+            let changes = "nothing is changed by closing it.";
+            let (sentence, more) = if headed {
+                (format!("{stays}."), text::capitalised(changes))
+            } else {
+                (row.summary.clone(), format!("{stays}; {changes}"))
+            };
+            Standing::person(sentence).grounds(opened.into_iter().chain([more]))
         }
         IncidentState::Closed => {
             let by = row.closed_by.as_deref().unwrap_or("Somebody");
             let reason = detail.reason.iter().map(|reason| format!("\u{201c}{reason}\u{201d}"));
-            Standing::over(format!("Closed by {by}: {}", row.summary)).grounds(reason)
+            let sentence = if headed {
+                format!("Closed by {by}.")
+            } else {
+                format!("Closed by {by}: {}", row.summary)
+            };
+            Standing::over(sentence).grounds(reason)
         }
     }
 }
@@ -124,11 +137,12 @@ fn shown(page: Noted<IncidentDetail>, query: &str) -> AnyView {
                 mark=row.status
                 kind=cause(&row.cause)
                 key=row.id.to_string()
+                title=row.summary.clone()
                 sub
                 version=row.version
                 actions=actions(&detail)
             />
-            <VerdictBand verdict=standing(&detail)/>
+            <VerdictBand verdict=standing(&detail, true)/>
             <div class="detail-columns">
                 <div class="detail-story">
                     <Part id="records" title="What it is about" count=about>
@@ -216,7 +230,7 @@ fn facts(detail: &IncidentDetail) -> AnyView {
     let row = &detail.row;
     let facts = [
         Some(fact_key("Id", row.id.to_string())),
-        Some(fact_key("Cause", row.cause.clone())),
+        Some(fact("Cause", cause(&row.cause))),
         fact_at("Opened", Some(row.opened_at)),
         Some(fact("Opened by", row.opened_by.clone().unwrap_or_else(|| "the engine".into()))),
         detail.opened_reason.clone().map(|reason| fact_text("Why it was opened", reason)),

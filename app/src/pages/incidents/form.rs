@@ -6,13 +6,12 @@ use domain::{
 };
 use leptos::prelude::*;
 
-use super::{
-    detail::{RECORDS, records_piece, standing},
-    list::cause,
-};
+use super::detail::{RECORDS, records_piece, standing};
 use crate::{
     api::incidents::incident,
-    components::{record_list::record_list, slice::Slice, verdict_band::VerdictBand},
+    components::{
+        record_list::record_list, record_state::cause, slice::Slice, verdict_band::VerdictBand,
+    },
     error::Field,
     pages::{
         address::query,
@@ -41,7 +40,7 @@ pub fn FormPage() -> impl IntoView {
             key: detail.row.id.to_string(),
             actions: detail.actions.clone(),
             known: view! {
-                <VerdictBand verdict=standing(detail)/>
+                <VerdictBand verdict=standing(detail, false)/>
                 {known}
             }
             .into_any(),

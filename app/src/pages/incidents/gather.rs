@@ -10,7 +10,7 @@ use domain::{
 use leptos::{prelude::*, server_fn::ServerFn as _};
 use leptos_meta::Title;
 
-use super::{form::choice, list::cause};
+use super::form::choice;
 use crate::{
     api::{
         actions::Gather,
@@ -25,6 +25,7 @@ use crate::{
         notice::{Notice, Tone, right, would_be_refused},
         part::Part,
         record_list::record_list,
+        record_state::cause,
         refusal_summary::{refusal_frame, to_mend},
     },
     error::{ConsoleError, Field, RefusalView},

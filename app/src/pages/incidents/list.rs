@@ -12,9 +12,11 @@ use crate::{
         data_table::Column,
         empty_state::EmptyState,
         filter_form::FilterField,
+        key::Key,
         list::{ListSpec, list_page},
         mark::MarkBadge,
         pager::Ways,
+        record_state::{CAUSES, cause},
         row::Row,
         state_badge::PersonDot,
         timestamp::Ago,
@@ -39,28 +41,6 @@ const SPEC: ListSpec = ListSpec {
     ways: Ways::BY_AGE,
     views: &[],
 };
-
-/// Why incidents are opened, by word and sentence.
-const CAUSES: [(&str, &str); 8] = [
-    ("opened_by_person", "Opened by a person"),
-    ("double_effect_suspected", "It may have happened twice"),
-    ("confirmation_contradicted", "A confirmation is contradicted"),
-    ("answer_differs", "The provider did something else"),
-    ("done_after_not_done", "It happened after all"),
-    ("done_on_record", "Evidence of it was on record"),
-    ("outcome_contradicted", "The recorded outcome is contradicted"),
-    ("undo_impossible", "It cannot be undone"),
-];
-
-/// A cause in words.
-#[must_use]
-pub fn cause(word: &str) -> String {
-    let known = CAUSES.iter().find(|(known, _)| *known == word);
-    known.map_or_else(
-        || crate::text::capitalised(&word.replace('_', " ")),
-        |(_, words)| (*words).to_owned(),
-    )
-}
 
 /// The list of incidents.
 #[component]
@@ -105,10 +85,10 @@ fn row(row: IncidentRow, as_of: DateTime<Utc>) -> AnyView {
             <td role="cell" class="col-words">
                 <a class="row-link" href=format!("/incidents/{}", row.id)>{row.summary}</a>
             </td>
-            <td role="cell" class="col-name cell-sub">{about}</td>
+            <td role="cell" class="col-name cell-sub">{about.map(|about| view! { <Key text=about/> })}</td>
             <td role="cell" class="col-amount num"><Amount amount=amount.flatten()/></td>
             <td role="cell" class="col-updated num cell-sub"><Ago at=row.opened_at as_of/></td>
-            <td role="cell" class="col-taken cell-sub">{row.closed_by}</td>
+            <td role="cell" class="col-taken cell-sub" data-label="closed by">{row.closed_by}</td>
         </Row>
     }
     .into_any()

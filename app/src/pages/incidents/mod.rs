@@ -10,5 +10,4 @@ pub use detail::DetailPage;
 pub use form::FormPage;
 pub use gather::GatherPage;
 pub use list::ListPage;
-pub(super) use list::cause;
 pub use report::ReportPage;

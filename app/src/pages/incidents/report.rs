@@ -10,13 +10,13 @@ use domain::{
 use leptos::prelude::*;
 use leptos_meta::Title;
 
-use super::list::cause;
 use crate::{
     api::incidents::report,
     components::{
         amount::Amount,
         facts::{fact, fact_at, fact_key, fact_text},
         part::Part,
+        record_state::{cause, record_label},
         timestamp::Timestamp,
     },
     pages::record::record_page,
@@ -161,10 +161,10 @@ fn records(report: &IncidentReport) -> AnyView {
             view! {
                 <tr>
                     <th scope="row">{now.status.replace('_', " ")}</th>
-                    <td>{format!("{} {}", now.record.label(), now.label)}</td>
+                    <td>{format!("{} {}", now.record.label(), record_label(now.record, &now.label))}</td>
                     <td class="report-key">{now.key.clone()}</td>
                     <td><Amount amount=now.amount.clone()/></td>
-                    <td>{by}</td>
+                    <td data-label="gathered by">{by}</td>
                 </tr>
             }
             .into_any()
@@ -246,9 +246,9 @@ fn decided(report: &IncidentReport, made: &ReportDecision) -> AnyView {
             <th scope="row">{text::instant(made.at)}</th>
             <td>{made.action.replace('_', " ")}</td>
             <td class="report-key">{name(report, made.record, &made.id)}</td>
-            <td>{who}</td>
+            <td data-label="by">{who}</td>
             <td>{made.reason.clone()}</td>
-            <td class="report-key"><a href=format!("/receipts/{receipt}")>{receipt.clone()}</a></td>
+            <td class="report-key" data-label="receipt"><a href=format!("/receipts/{receipt}")>{receipt.clone()}</a></td>
         </tr>
     }
     .into_any()

@@ -15,6 +15,7 @@ use crate::{
         amount::Amount,
         data_table::Column,
         key::Key,
+        record_state::{record_label, record_state},
         row::Row,
         state_badge::{PersonDot, StateBadge, cause_flag, flags, status_word},
         timestamp::Ago,
@@ -100,11 +101,13 @@ fn other_row(
     as_of: DateTime<Utc>,
 ) -> AnyView {
     let href = record.record.href(&record.page_id);
+    let label = record_label(record.record, &record.label);
+    let state = record_state(record.record, &record.status, false);
     view! {
         <tr class="row" role="row">
-            <td role="cell" class="col-status"><PersonDot/> {record.status.replace('_', " ")}</td>
+            <td role="cell" class="col-status"><PersonDot/> {state}</td>
             <td role="cell" class="col-cause">{cause_flag(cause)}</td>
-            <td role="cell" class="col-operation cell-sub">{record.label}</td>
+            <td role="cell" class="col-operation cell-sub">{label}</td>
             <td role="cell" class="col-key">
                 <a class="row-link" href=href><Key text=record.key/></a>
             </td>

@@ -88,7 +88,7 @@ fn row(row: EventRow, as_of: DateTime<Utc>) -> AnyView {
                 </a>
             </td>
             <td role="cell" class="col-count num cell-sub">{row.seq}</td>
-            <td role="cell" class="col-name cell-sub">{destination}</td>
+            <td role="cell" class="col-name cell-sub" data-label="to">{destination}</td>
             <td role="cell" class="col-count num cell-sub">{row.attempts}</td>
             <td role="cell" class="col-name cell-sub">{order}</td>
             <td role="cell" class="col-updated num cell-sub"><Ago at=row.created_at as_of/></td>

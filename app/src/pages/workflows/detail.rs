@@ -58,8 +58,7 @@ pub fn DetailPage() -> impl IntoView {
 /// The form of a decision about a workflow.
 #[component]
 pub fn FormPage() -> impl IntoView {
-    let about = |detail: &WorkflowDetail, verb: Verb| {
-        About {
+    let about = |detail: &WorkflowDetail, verb: Verb| About {
         version: detail.row.version,
         mark: detail.row.status.into(),
         kind: detail.row.kind.clone(),
@@ -67,13 +66,16 @@ pub fn FormPage() -> impl IntoView {
         actions: detail.actions.clone(),
         known: view! {
             <VerdictBand verdict=standing(detail)/>
-            {(verb != Verb::Resume).then(|| view! { <h2 class="section-title">"What would be undone, in this order"</h2> })}
-            {(verb != Verb::Resume).then(|| begins(detail))}
+            {(verb != Verb::Resume).then(|| view! {
+                <section class="section" aria-labelledby="plan">
+                    <h2 class="section-title" id="plan">"What would be undone, in this order"</h2>
+                    {begins(detail)}
+                </section>
+            })}
             {waits(&detail.approvals)}
         }
         .into_any(),
         fields: None,
-    }
     };
     decision_page(TargetType::Workflow, workflow, about, words::decision)
 }

@@ -88,7 +88,7 @@ fn row(row: WorkflowRow, as_of: DateTime<Utc>) -> AnyView {
                 {format!("{} of {}", row.steps_over, row.steps)}
             </td>
             <td role="cell" class="col-count num cell-sub">{format!("v{}", row.definition_version)}</td>
-            <td role="cell" class="col-updated num cell-sub"><Ago at=row.created_at as_of/></td>
+            <td role="cell" class="col-updated num cell-sub" data-label="started"><Ago at=row.created_at as_of/></td>
             <td role="cell" class="col-updated num cell-sub"><Ago at=row.updated_at as_of/></td>
         </Row>
     }

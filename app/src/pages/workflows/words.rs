@@ -14,6 +14,9 @@ use crate::{
     pages::record::Words,
 };
 
+/// Steps that are named where a workflow resumes; all stand among its steps.
+const RESUMES: usize = 5;
+
 /// Where a workflow stands.
 #[must_use]
 pub fn standing(detail: &WorkflowDetail) -> Standing {
@@ -102,7 +105,14 @@ fn next(detail: &WorkflowDetail) -> Vec<String> {
         })
         .map(|step| step.step_key.as_str())
         .collect();
-    let resumes = (!ready.is_empty()).then(|| format!("It resumes at: {}.", ready.join(", ")));
+    let rest = ready.len().saturating_sub(RESUMES);
+    let named = ready.get(..RESUMES).unwrap_or(&ready).join(", ");
+    let more = match rest {
+        0 => String::new(),
+        1 => " and one more step".to_owned(),
+        rest => format!(" and {rest} more steps"),
+    };
+    let resumes = (!ready.is_empty()).then(|| format!("It resumes at: {named}{more}."));
     let version = detail.row.definition_version;
     let served = (!detail.served_here)
         .then(|| format!("This server does not have version {version} of its definition."));

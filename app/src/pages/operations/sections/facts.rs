@@ -2,6 +2,7 @@
 
 use domain::{
     lease::LeaseState,
+    operation::Status,
     view::{KindView, OperationDetail},
 };
 use leptos::prelude::*;
@@ -120,7 +121,9 @@ fn times(count: i32) -> String {
 
 fn counts(detail: &OperationDetail) -> AnyView {
     let mut facts = count_facts(detail);
-    facts.extend(fact_at("Asks next", detail.next_reconcile_at));
+    // The instant stays on record when a person must decide, and when it is over.
+    let asks = detail.row.status == Status::Unknown && !detail.row.needs_manual;
+    facts.extend(fact_at("Asks next", detail.next_reconcile_at.filter(|_| asks)));
     facts.extend(fact_at("Tries next", detail.next_at));
     group("Attempts", facts)
 }

@@ -30,6 +30,9 @@ pub fn Head<'a>(
     detail: &'a OperationDetail,
 ) -> impl IntoView {
     let row = &detail.row;
+    let amount = row.amount.clone().map(|amount| {
+        view! { <Amount amount=Some(amount)/> " · " }
+    });
     let (main, rest) = words::arrange(&detail.actions, row.status, row.needs_manual);
     let main = main.map(|offer| main_action(detail, &offer));
     let menu = rest.iter().any(linked).then(|| {
@@ -54,8 +57,8 @@ pub fn Head<'a>(
                     <Key text=row.key.clone() whole=true/>
                 </h1>
                 <p class="detail-sub">
-                    <Amount amount=row.amount.clone()/>
-                    {format!(" · version {} as of ", row.version)}
+                    {amount}
+                    {format!("version {} as of ", row.version)}
                     <Timestamp at=detail.as_of/>
                     " "
                     <CopyButton text=row.key.clone() what="the key" link=false>
@@ -200,7 +203,7 @@ pub fn Banners<'a>(
         view! { <Notice tone=Tone::Neutral title/> }
     });
     let taken = row.taken_by.clone().map(|who| {
-        view! { <Notice tone=Tone::Neutral title=format!("{who} is looking at it.")/> }
+        view! { <Notice tone=Tone::Neutral title=format!("{who} has taken it.")/> }
     });
     let nothing = waiting.is_empty()
         && corrected.is_none()
