@@ -32,7 +32,7 @@ const engineRows = [
   // A message may start an operation or a workflow in its own transaction (D29).
   ['compensation', 'inbox'],
   ['reconciliation'],
-  ['actions', 'console', 'webhook'],
+  ['actions', 'audit', 'console', 'webhook'],
   ['bulk'],
   ['background'],
 ]

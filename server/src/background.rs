@@ -120,6 +120,18 @@ const TASKS: &[Task] = &[
         backlog: None,
     },
     Task {
+        name: "check audit chains",
+        every: Duration::from_secs(5),
+        batch: |engine| Box::pin(async move { engine.advance_audit_checks().await }),
+        backlog: None,
+    },
+    Task {
+        name: "anchor audit heads",
+        every: Duration::from_secs(30),
+        batch: |engine| Box::pin(async move { engine.anchor_due().await }),
+        backlog: None,
+    },
+    Task {
         name: "expire requests for approval",
         every: Duration::from_secs(10),
         batch: |engine| Box::pin(async move { engine.expire_approvals().await }),

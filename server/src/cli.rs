@@ -36,6 +36,9 @@ pub enum Command {
     /// Reports of incidents.
     #[command(subcommand)]
     Report(Report),
+    /// The audit log's chain.
+    #[command(subcommand)]
+    Audit(Audit),
     /// Check configuration, database and providers; a sentence per fault.
     Doctor,
     /// Run the fake providers alone.
@@ -124,6 +127,23 @@ pub enum Report {
         /// The file: Markdown, JSON or CSV.
         file: PathBuf,
     },
+}
+
+/// `onceover audit`.
+#[derive(Debug, Subcommand)]
+pub enum Audit {
+    /// Say whether every entry is as it was written; exit 1 where one is not.
+    Verify {
+        /// One tenant's short name; all of them where none is given.
+        #[arg(long)]
+        tenant: Option<String>,
+        /// A file of heads that were kept outside, as `anchor` writes it: what was rewritten together
+        /// with its chain is seen too.
+        #[arg(long, value_name = "FILE")]
+        against: Option<PathBuf>,
+    },
+    /// Take the heads of all chains to the configured places now.
+    Anchor,
 }
 
 /// `onceover sandbox`.

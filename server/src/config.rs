@@ -17,7 +17,7 @@ use std::{
     time::Duration,
 };
 
-use engine::{Destination, InboxSource, Limits, ProviderEndpoint};
+use engine::{Anchors, Destination, InboxSource, Limits, ProviderEndpoint};
 use url::Url;
 
 use crate::security::origin::Site;
@@ -85,6 +85,8 @@ pub struct Config {
     pub destinations: Vec<Destination>,
     /// How many days events that were told are kept.
     pub event_retention_days: u32,
+    /// Where the heads of the audit chains are kept outside the database.
+    pub anchors: Anchors,
     /// Where the built site lies; found beside the program where not set.
     pub site_root: Option<PathBuf>,
     /// Which log lines are written.
@@ -129,6 +131,7 @@ impl Config {
         let here = SocketAddr::from((Ipv4Addr::LOCALHOST, 3000));
         let addr = source.parsed("ONCEOVER_ADDR", here, "an address and port: 127.0.0.1:3000")?;
         let database_url = source.secret("DATABASE_URL")?;
+        let destinations = checks::destinations(&mut source)?;
         let config = Self {
             addr,
             origin: source
@@ -151,7 +154,8 @@ impl Config {
             drain: Duration::from_secs(source.between("ONCEOVER_DRAIN_SECONDS", 20, 1, 3_600)?),
             worker_name: source.text("ONCEOVER_WORKER_NAME")?.unwrap_or_else(checks::worker_name),
             limits: limits::read(&mut source)?,
-            destinations: checks::destinations(&mut source)?,
+            anchors: checks::anchors(&mut source, &destinations)?,
+            destinations,
             event_retention_days: source.between("ONCEOVER_EVENT_RETENTION_DAYS", 30, 1, 3_650)?,
             site_root: source.text("ONCEOVER_SITE_ROOT")?.map(PathBuf::from),
             log: source.text("ONCEOVER_LOG")?.unwrap_or_else(|| "info".to_owned()),
@@ -225,6 +229,7 @@ impl Config {
             destinations: self.destinations.clone(),
             console_url: Some(self.public_url(self.addr)),
             event_retention_days: self.event_retention_days,
+            anchors: self.anchors.clone(),
         })
     }
 

@@ -7,6 +7,7 @@
 
 pub mod actions;
 pub mod admin;
+pub mod audit;
 pub mod bulks;
 pub(crate) mod context;
 mod decision;

@@ -69,6 +69,14 @@ impl Target {
         Self(format!("/bulks?{}&list={}", refused.to_query(), from.as_str()))
     }
 
+    /// The audit log at its chain; after a refusal at the words that explain it.
+    pub(super) fn chain(refused: Option<&RefusedForm>) -> Self {
+        match refused {
+            None => Self("/audit#chain".into()),
+            Some(refused) => Self(format!("/audit?{}#chain", refused.to_query())),
+        }
+    }
+
     /// What a reveal shows.
     pub(super) fn revealed(id: RevealId) -> Self {
         Self(format!("/reveals/{id}"))
@@ -136,6 +144,7 @@ mod tests {
             Target::form(&evil, Verb::PutKind, &refused),
             Target::notes(id.into(), Some(&refused)),
             Target::gather(&[id.into()], &refused),
+            Target::chain(Some(&refused)),
             Target::missing(TargetType::Outbox),
             Target::record(RecordType::Event, Uuid::from_u128(9)),
         ] {
@@ -144,6 +153,7 @@ mod tests {
                 "/receipts/",
                 "/outbox/",
                 "/incidents/gather?",
+                "/audit?",
                 "/admin/kinds/%2F",
             ];
             assert!(own.iter().any(|own| target.0.starts_with(own)), "{}", target.0);

@@ -4,6 +4,7 @@
 pub mod amount;
 pub mod audit;
 pub mod body_view;
+pub mod chain;
 pub mod compare;
 pub mod confirm_form;
 pub mod data_table;

@@ -6,9 +6,10 @@ use leptos::prelude::*;
 use leptos_meta::Title;
 
 use crate::{
-    api::records::audit,
+    api::{audit::chain, reading::Reading, records::audit},
     components::{
         audit::refusal,
+        chain::chain_part,
         data_table::Column,
         empty_state::EmptyState,
         filter_form::FilterField,
@@ -18,7 +19,7 @@ use crate::{
         pager::Ways,
         timestamp::Timestamp,
     },
-    pages::address::asked,
+    pages::address::{asked, query},
 };
 
 const COLUMNS: &[Column] = &[
@@ -43,9 +44,11 @@ const SPEC: ListSpec = ListSpec {
 #[component]
 pub fn AuditPage() -> impl IntoView {
     let load = |asked| async move { audit(&asked).await };
+    let (chain, query) = (Reading::new(chain), query());
     view! {
         <Title text="Audit · Onceover"/>
         {list_page(&SPEC, asked("/audit"), async { fields() }, load, row, empty)}
+        {Suspend::new(async move { chain_part(chain.await, &query) })}
     }
 }
 

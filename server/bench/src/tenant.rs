@@ -2,11 +2,14 @@
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use domain::ids::{OperationId, TenantId};
+use domain::{
+    access::Role,
+    ids::{OperationId, TenantId},
+};
 use engine::{
     Admission, Caller, Destination, Engine, Finish, FinishOutcome, Limits, ProviderEndpoint,
-    Reserve, ServiceCaller, Settings, identity::Admin, store::answer::StoredAnswer,
-    store::kind::KindPolicy,
+    Reserve, ServiceCaller, Settings, StaffCaller, identity::Admin, identity::NewStaff,
+    store::answer::StoredAnswer, store::kind::KindPolicy,
 };
 
 use crate::{bench::Database, fault::Fault};
@@ -75,6 +78,34 @@ impl Tenant {
         Ok(())
     }
 
+    /// Somebody who reads.
+    pub async fn reader(&self, engine: &Engine) -> Result<StaffCaller, Fault> {
+        const EMAIL: &str = "reader@acme.test";
+        let mut admin = Admin::connect(&self.url).await?;
+        let new = NewStaff {
+            email: EMAIL,
+            name: "Reader",
+            password_hash: "none",
+            tenant_slug: SLUG,
+            role: Role::Viewer,
+        };
+        admin.add_staff(&new).await?;
+        let token = admin.add_staff_token(EMAIL, SLUG, "reader", None).await?;
+        match engine.caller_by_bearer(&token, "r-2").await? {
+            Some(Caller::Staff(staff)) => Ok(staff),
+            _ => Err(Fault::Said("the reader's token is not known".into())),
+        }
+    }
+
+    /// A reservation alone.
+    pub async fn reserve(&self, engine: &Engine) -> Result<(), Fault> {
+        let n = NEXT.fetch_add(1, Ordering::Relaxed);
+        match engine.reserve(&self.service, request(n, false)).await? {
+            Admission::Won { .. } => Ok(()),
+            other => Err(Fault::Said(format!("a new key was not won: {other:?}"))),
+        }
+    }
+
     /// An operation left for a worker.
     pub async fn queue(&self, engine: &Engine) -> Result<(), Fault> {
         let n = NEXT.fetch_add(1, Ordering::Relaxed);
@@ -102,6 +133,7 @@ pub fn settings(url: &str, worker: &str, connections: u32) -> Settings {
         destinations: Vec::new(),
         console_url: None,
         event_retention_days: 30,
+        anchors: engine::Anchors::default(),
     }
 }
 

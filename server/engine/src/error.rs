@@ -31,6 +31,12 @@ pub enum EngineError {
     /// A destination of events cannot be used as configured.
     #[error("the destination {0} cannot be used: {1}")]
     Destination(String, String),
+    /// The audit row of a command could not be written, so the command was not carried out (T29).
+    #[error("the audit log could not be written; nothing was done")]
+    Unaudited(#[source] sqlx::Error),
+    /// The heads of the audit chains did not arrive at a place outside the database.
+    #[error("the heads of the audit log were not kept in the {0}: {1}")]
+    Anchor(&'static str, String),
     /// A row holds what this build cannot read: a newer binary wrote it, or somebody by hand.
     #[error("the stored value cannot be read: {0}")]
     Unreadable(String),
@@ -78,9 +84,10 @@ impl EngineError {
         let code = match self {
             Self::Refused(refusal) => return (**refusal).clone(),
             Self::Database(error) if is_bad_statement(error) => Code::Internal,
-            Self::Database(_) | Self::Migration(_) => Code::Unavailable,
+            Self::Database(_) | Self::Unaudited(_) | Self::Migration(_) => Code::Unavailable,
             Self::Provider(..)
             | Self::Destination(..)
+            | Self::Anchor(..)
             | Self::Pooled(_)
             | Self::Definition(_)
             | Self::Unreadable(_)
@@ -103,6 +110,7 @@ impl EngineError {
     #[must_use]
     pub fn is_transient(&self) -> bool {
         matches!(self, Self::Database(sqlx::Error::Database(error))
+            | Self::Unaudited(sqlx::Error::Database(error))
             if matches!(error.code().as_deref(), Some("40001" | "40P01")))
     }
 }

@@ -20,6 +20,7 @@ mod report;
 mod smtp;
 
 pub mod actions;
+pub mod audit;
 pub mod background;
 pub mod bulk;
 pub mod compensation;
@@ -46,7 +47,7 @@ pub use inbox::{InboxSource, ReceiveMessage, Received, WebhookTaken};
 pub use operations::{
     Admission, Beat, ClaimedWork, Finish, FinishOutcome, Finished, NewEvent, Reserve, Started,
 };
-pub use settings::{Destination, Limits, ProviderEndpoint, Settings};
+pub use settings::{Anchors, Destination, Limits, ProviderEndpoint, Settings};
 pub use store::{answer::StoredAnswer, detail::ServiceView};
 
 use database::Pools;

@@ -1,6 +1,6 @@
 //! What the engine needs to know from outside, and the limits that it and its doors hold.
 
-use std::{fmt, time::Duration};
+use std::{fmt, path::PathBuf, time::Duration};
 
 use domain::{evidence::MAX_FILE_BYTES, idempotency::MAX_KEY_CHARS, outbox::MAX_ATTEMPTS};
 
@@ -35,6 +35,19 @@ pub struct Settings {
     pub console_url: Option<String>,
     /// How long events that were told are kept: the consumers' replay horizon (X9).
     pub event_retention_days: u32,
+    /// Where the heads of the audit chains are kept outside the database.
+    pub anchors: Anchors,
+}
+
+/// Places outside the database that the heads of the audit chains are taken to (T30).
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Anchors {
+    /// A file that lines are added to.
+    pub file: Option<PathBuf>,
+    /// The name of a destination of events.
+    pub destination: Option<String>,
+    /// How often, in minutes.
+    pub every_minutes: i32,
 }
 
 /// How much one process takes and keeps, and how long its sessions last. What goes over a limit is

@@ -8,7 +8,7 @@ use sqlx::{Connection as _, Row as _, postgres::PgConnection};
 use tokio::{io::AsyncReadExt as _, net::TcpStream, time::timeout};
 use url::Url;
 
-use super::Failure;
+use super::{Failure, durable};
 use crate::{config::Config, refusal::chain};
 
 /// The oldest PostgreSQL that is supported, as the server numbers itself.
@@ -177,8 +177,6 @@ async fn database(url: &str) -> Result<Vec<String>, EngineError> {
     let row = sqlx::query(
         "select current_setting('server_version_num')::int as version,
            current_setting('server_version') as version_text,
-           current_setting('fsync') as fsync,
-           current_setting('synchronous_commit') as synchronous_commit,
            coalesce((select pg_has_role(oid, 'member') from pg_roles where rolname = 'onceover_app'), false) as app,
            coalesce((select pg_has_role(oid, 'member') from pg_roles where rolname = 'onceover_engine'), false) as engine",
     )
@@ -189,15 +187,7 @@ async fn database(url: &str) -> Result<Vec<String>, EngineError> {
         let version: String = row.try_get("version_text")?;
         faults.push(format!("PostgreSQL is {version}; 15 or later is needed"));
     }
-    if row.try_get::<String, _>("fsync")? != "on" {
-        faults.push("the database runs with fsync off: what it acknowledged can be lost".into());
-    }
-    if row.try_get::<String, _>("synchronous_commit")? == "off" {
-        faults.push(
-            "the database runs with synchronous_commit off: what it acknowledged can be lost"
-                .into(),
-        );
-    }
+    faults.extend(durable::losses(&mut connection).await?);
     for role in ["app", "engine"] {
         if !row.try_get::<bool, _>(role)? {
             faults.push(format!(

@@ -1,7 +1,9 @@
 //! What each command does; `main` turns a failure into sentences and an exit code.
 
+pub mod audit;
 pub mod demo;
 pub mod doctor;
+mod durable;
 pub mod report;
 pub mod sandbox;
 pub mod serve;
@@ -82,6 +84,7 @@ pub fn run(arguments: Arguments) -> Result<(), Failure> {
         Command::Migrate => configured(|config| block_on(serve::migrate(config))),
         Command::Staff(command) => configured(|config| block_on(staff::run(config, command))),
         Command::Token(command) => configured(|config| block_on(token::run(config, command))),
+        Command::Audit(command) => configured(|config| block_on(audit::run(config, command))),
         Command::Doctor => configured(|config| block_on(doctor::run(config))),
         Command::Sandbox(options) => configured(|config| logged(config, sandbox::run(options))),
         Command::Demo => configured(demo::run),

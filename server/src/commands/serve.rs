@@ -6,7 +6,7 @@ use engine::{Engine, EngineError};
 use leptos::config::LeptosOptions;
 use tokio::{net::TcpListener, sync::watch};
 
-use super::Failure;
+use super::{Failure, durable};
 use crate::{
     auth::password::Passwords,
     background,
@@ -134,6 +134,7 @@ async fn connected(config: &Config) -> Result<Engine, Failure> {
             chain(&error)
         )),
     })?;
+    durable::refuse(&settings.database_url).await?;
     Ok(Engine::connect(settings).await?)
 }
 

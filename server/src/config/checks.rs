@@ -1,8 +1,8 @@
 //! What a value must be before the program starts on it (T43).
 
-use std::net::IpAddr;
+use std::{net::IpAddr, path::PathBuf};
 
-use engine::{Destination, ProviderEndpoint};
+use engine::{Anchors, Destination, ProviderEndpoint};
 use tracing_subscriber::EnvFilter;
 use url::Url;
 
@@ -154,6 +154,34 @@ pub(super) fn destinations(source: &mut Source) -> Result<Vec<Destination>, Conf
         _ => ConfigError::new(LIST, "cannot be used"),
     })?;
     Ok(all)
+}
+
+/// Where the heads of the audit chains go: a destination named here takes documents, so it is no mail.
+pub(super) fn anchors(
+    source: &mut Source,
+    destinations: &[Destination],
+) -> Result<Anchors, ConfigError> {
+    const DESTINATION: &str = "ONCEOVER_AUDIT_ANCHOR_DESTINATION";
+    let destination = source.text(DESTINATION)?;
+    if let Some(name) = &destination {
+        let known = destinations.iter().find(|known| known.name == *name).ok_or_else(|| {
+            ConfigError::new(
+                DESTINATION,
+                "names a destination that is not in ONCEOVER_DESTINATIONS",
+            )
+        })?;
+        if known.url.starts_with("smtp") {
+            return Err(ConfigError::new(
+                DESTINATION,
+                "names one that mails; heads are not mailed",
+            ));
+        }
+    }
+    Ok(Anchors {
+        file: source.text("ONCEOVER_AUDIT_ANCHOR_FILE")?.map(PathBuf::from),
+        destination,
+        every_minutes: source.between("ONCEOVER_AUDIT_ANCHOR_MINUTES", 1_440, 1, 10_080)?,
+    })
 }
 
 pub(super) fn origin(text: &str) -> Result<Url, ConfigError> {

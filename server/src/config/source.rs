@@ -34,6 +34,9 @@ const fn key(name: &'static str, kind: Kind) -> Key {
 pub const KEYS: &[Key] = &[
     key("DATABASE_URL", Kind::Secret),
     key("ONCEOVER_ADDR", Kind::Value),
+    key("ONCEOVER_AUDIT_ANCHOR_DESTINATION", Kind::Value),
+    key("ONCEOVER_AUDIT_ANCHOR_FILE", Kind::Value),
+    key("ONCEOVER_AUDIT_ANCHOR_MINUTES", Kind::Value),
     key("ONCEOVER_CONFIG", Kind::Value),
     key("ONCEOVER_CONSOLE_CONNECTIONS", Kind::Value),
     key("ONCEOVER_DATA", Kind::Value),

@@ -102,6 +102,7 @@ pub fn settings(database: &str, endpoints: &str, worker_name: &str) -> Settings 
         destinations: Vec::new(),
         console_url: None,
         event_retention_days: 30,
+        anchors: engine::Anchors::default(),
     }
 }
 

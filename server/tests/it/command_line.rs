@@ -75,6 +75,23 @@ fn a_demo_on_a_taken_port_costs_one_sentence() {
 }
 
 #[tokio::test]
+async fn nothing_is_served_on_a_database_that_loses_what_it_acknowledged() {
+    let database = TestDatabase::create().await;
+    let off = format!("alter database \"{}\" set synchronous_commit = off", database.name());
+    sqlx::query(sqlx::AssertSqlSafe(off)).execute(database.owner_pool()).await.unwrap();
+    let url = database.url();
+    tokio::task::spawn_blocking(move || {
+        let environment =
+            [("DATABASE_URL", url.as_str()), ("ONCEOVER_SEARCH_SECRET", WEBHOOK_SECRET)];
+        for command in ["serve", "work", "doctor"] {
+            refuses(&onceover(&[command], &environment, ""), "synchronous_commit off");
+        }
+    })
+    .await
+    .unwrap();
+}
+
+#[tokio::test]
 async fn an_administrator_brings_people_and_tokens_in_and_the_doctor_looks() {
     let database = TestDatabase::create().await;
     let url = database.url();

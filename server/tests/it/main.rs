@@ -3,6 +3,8 @@
 #![allow(clippy::unwrap_used, reason = "a test ends at the first surprise")]
 
 mod approvals;
+mod audit;
+mod audit_commands;
 mod bulks;
 mod clients;
 mod command_line;

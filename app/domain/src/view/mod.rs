@@ -5,6 +5,7 @@
 
 mod approval;
 mod audit;
+mod audit_chain;
 mod background;
 mod bulk;
 mod compensation;
@@ -26,6 +27,7 @@ mod workflow;
 
 pub use approval::ApprovalView;
 pub use audit::AuditRow;
+pub use audit_chain::{ChainCheck, ChainFault, ChainFindings, ChainView};
 pub use background::{BackgroundView, TaskView, WorkerView};
 pub use bulk::{BulkDetail, BulkRecord, BulkRow};
 pub use compensation::{CompensationPlan, PlannedUndo, UndoDetail, UndoView};

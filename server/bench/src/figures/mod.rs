@@ -8,6 +8,7 @@ mod outbox;
 mod rescue;
 mod snapshot;
 mod waiting;
+mod walls;
 
 use std::{future::Future, pin::Pin};
 
@@ -51,6 +52,11 @@ pub const FIGURES: &[Figure] = &[
         name: "snapshot",
         about: "throughput before and while a read transaction is held open",
         measure: |bench| Box::pin(snapshot::measure(bench)),
+    },
+    Figure {
+        name: "walls",
+        about: "a page of the list and a reservation, beside tables without policies",
+        measure: |bench| Box::pin(walls::measure(bench)),
     },
 ];
 

@@ -44,3 +44,4 @@ pub use timeline::Piece;
 pub use whole::WhichBody;
 
 pub(crate) use matching::Wanted;
+pub(crate) use told::entry;

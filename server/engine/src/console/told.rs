@@ -9,7 +9,7 @@ use crate::{
 };
 
 /// An audit row about something that is no record of the engine, such as a list.
-pub(super) fn entry<'a>(
+pub(crate) fn entry<'a>(
     by: &'a StaffCaller,
     action: &'a str,
     (target_type, target_id): (&'a str, &'a str),
@@ -34,7 +34,7 @@ pub(super) fn entry<'a>(
 
 impl Engine {
     /// Adds the one row of a refusal. Where it cannot be written there is no answer either (T29).
-    pub(super) async fn told<T>(
+    pub(crate) async fn told<T>(
         &self,
         by: &StaffCaller,
         action: &str,

@@ -107,7 +107,8 @@ impl Destinations {
     }
 }
 
-fn publisher(destination: &Destination) -> Result<Arc<dyn Publisher>, String> {
+/// The way to one destination.
+pub(super) fn publisher(destination: &Destination) -> Result<Arc<dyn Publisher>, String> {
     if destination.name.is_empty() || destination.name.len() > 100 {
         return Err("a name has 1 to 100 characters".into());
     }

@@ -50,6 +50,20 @@ pub fn check(destinations: &[Destination]) -> Result<(), EngineError> {
     Destinations::new(destinations).map(drop)
 }
 
+/// Hands a document that is no event of the outbox to a destination, once.
+///
+/// # Errors
+/// What the destination, or the way to it, said.
+pub(crate) async fn hand_over(
+    destination: &Destination,
+    envelope: &Envelope,
+) -> Result<(), String> {
+    match destinations::publisher(destination)?.publish(envelope).await {
+        PublishResult::Published | PublishResult::Duplicate => Ok(()),
+        PublishResult::Refused(said) | PublishResult::TransportDown(said) => Err(said),
+    }
+}
+
 impl Engine {
     /// Gives one batch of events back whose publisher was lost (X7, F24); one that ends each of
     /// them is dead at the bound (X7b).

@@ -44,7 +44,8 @@ pub struct Entry<'a> {
 /// Writes an entry; where that fails, so must the action (T29).
 ///
 /// # Errors
-/// The database's.
+/// [`EngineError::Unaudited`], whatever the database's reason: that nobody can be held to what was done
+/// is no fault of whoever asked.
 pub async fn add(db: &mut PgConnection, entry: Entry<'_>) -> Result<(), EngineError> {
     sqlx::query_scalar!(
         "select audit_add($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14)",
@@ -64,7 +65,8 @@ pub async fn add(db: &mut PgConnection, entry: Entry<'_>) -> Result<(), EngineEr
         entry.request_id,
     )
     .fetch_one(db)
-    .await?;
+    .await
+    .map_err(EngineError::Unaudited)?;
     Ok(())
 }
 

@@ -52,3 +52,18 @@ pub async fn names(
         .await?;
     Ok(row.map(|row| (row.slug, row.name)))
 }
+
+/// The tenant whose short name comes next after another.
+///
+/// # Errors
+/// The database's.
+pub async fn after(
+    db: &mut PgConnection,
+    slug: &str,
+) -> Result<Option<(TenantId, String)>, EngineError> {
+    let row =
+        sqlx::query!("select id, slug from tenants where slug > $1 order by slug limit 1", slug)
+            .fetch_optional(db)
+            .await?;
+    Ok(row.map(|row| (TenantId::new(row.id), row.slug)))
+}

@@ -160,6 +160,7 @@ pub fn settings(db: &TestDatabase) -> Settings {
         destinations: Vec::new(),
         console_url: None,
         event_retention_days: 30,
+        anchors: engine::Anchors::default(),
     }
 }
 

@@ -9,6 +9,7 @@
 mod actions;
 mod approvals;
 mod attention;
+mod audit;
 mod bulk;
 mod changes;
 mod compensation;
@@ -39,5 +40,6 @@ mod search;
 mod story;
 mod sweepers;
 mod tenants;
+mod walls;
 mod words;
 mod workflows;

@@ -1,4 +1,4 @@
-//! Tenants apart: in keys, replies, lists and the database's own rules.
+//! Tenants apart: in keys, replies, lists and connections; the database's own rules stand in `walls`.
 
 use domain::{access::Role, problem::Code};
 use sqlx::Executor as _;
@@ -65,38 +65,6 @@ async fn the_console_role_sees_nothing_without_a_tenant_and_never_another() {
 }
 
 #[tokio::test]
-async fn every_tenant_table_is_policed_and_every_unique_key_begins_with_the_tenant() {
-    let fixture = Fixture::new().await;
-    let unpoliced: Vec<String> = sqlx::query_scalar(
-        "select c.relname::text from pg_class c join pg_attribute a on a.attrelid = c.oid and a.attname = 'tenant_id'
-         where c.relkind = 'r' and c.relnamespace = 'public'::regnamespace
-           and not (c.relrowsecurity and c.relforcerowsecurity
-             and exists (select from pg_policy p where p.polrelid = c.oid))
-         order by 1",
-    )
-    .fetch_all(fixture.pool())
-    .await
-    .unwrap();
-    assert_eq!(
-        unpoliced,
-        ["sessions", "tokens"],
-        "exempt by name: they are read before a tenant is known"
-    );
-    let global: Vec<String> = sqlx::query_scalar(
-        "select c.relname::text || ' ' || i.indexrelid::regclass from pg_index i
-         join pg_class c on c.oid = i.indrelid
-         join pg_attribute t on t.attrelid = c.oid and t.attname = 'tenant_id'
-         where i.indisunique and c.relnamespace = 'public'::regnamespace and i.indkey[0] <> t.attnum
-           and c.relname not in ('sessions', 'tokens')
-         order by 1",
-    )
-    .fetch_all(fixture.pool())
-    .await
-    .unwrap();
-    assert_eq!(global, Vec::<String>::new());
-}
-
-#[tokio::test]
 async fn a_dropped_begin_leaves_no_transaction_open() {
     let fixture = Fixture::new().await;
     for wait in 0..200_u64 {
@@ -122,4 +90,44 @@ async fn a_dropped_begin_leaves_no_transaction_open() {
         async || fixture.count(idle).await == 0,
     )
     .await;
+}
+
+#[tokio::test]
+async fn a_connection_that_served_one_tenant_shows_the_next_nothing_of_it() {
+    let db = testkit::TestDatabase::create().await;
+    // One connection of the console: whoever comes next has the one that was used before.
+    let one = engine::Settings { console_connections: 1, ..crate::fixture::settings(&db) };
+    let engine = engine::Engine::connect(one).await.unwrap();
+    let acme = add_tenant(&db, &engine, "acme").await;
+    add_tenant(&db, &engine, "globex").await;
+    engine.reserve(&acme, request("k", PAYLOAD)).await.unwrap();
+    let ours = person(&db, &engine, "acme", "ann", Role::Viewer).await;
+    let theirs = person(&db, &engine, "globex", "gil", Role::Viewer).await;
+    for _ in 0..3 {
+        let seen =
+            async |by| engine.list_operations(by, &Default::default()).await.unwrap().items.len();
+        assert_eq!((seen(&ours).await, seen(&theirs).await), (1, 0));
+    }
+    // Nor does a statement that sets no tenant, on the same kind of connection after its commit (F8).
+    let mut connection = db.owner_pool().acquire().await.unwrap();
+    connection.execute("set role onceover_app").await.unwrap();
+    for end in ["commit", "rollback"] {
+        connection.execute("begin").await.unwrap();
+        sqlx::query("select set_config('app.tenant', $1, true)")
+            .bind(acme.tenant_id().to_string())
+            .execute(&mut *connection)
+            .await
+            .unwrap();
+        let rows = "select count(*) from operations";
+        assert_eq!(
+            sqlx::query_scalar::<_, i64>(rows).fetch_one(&mut *connection).await.unwrap(),
+            1
+        );
+        connection.execute(end).await.unwrap();
+        assert_eq!(
+            sqlx::query_scalar::<_, i64>(rows).fetch_one(&mut *connection).await.unwrap(),
+            0
+        );
+    }
+    connection.execute("reset role").await.unwrap();
 }

@@ -146,6 +146,7 @@ impl Scene {
             destinations: Vec::new(),
             console_url: None,
             event_retention_days: 30,
+            anchors: engine::Anchors::default(),
         })
         .await
         .unwrap();

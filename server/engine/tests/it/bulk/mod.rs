@@ -23,7 +23,7 @@ use crate::fixture::{Fixture, mail_request, won};
 
 impl Fixture {
     /// A mail whose call ended without an answer; no money, so no threshold.
-    async fn unknown_mail(&self, key: &str) -> (OperationId, i64) {
+    pub async fn unknown_mail(&self, key: &str) -> (OperationId, i64) {
         let (id, fence) = won(self.engine.reserve(&self.service, mail_request(key)).await.unwrap());
         self.engine.start(&self.service, id, fence).await.unwrap();
         self.finish(id, fence, FinishOutcome::Ambiguous, None).await.unwrap();
@@ -42,7 +42,7 @@ impl Fixture {
     }
 
     /// Freezes what was picked of the operations.
-    async fn freeze_picked(
+    pub async fn freeze_picked(
         &self,
         by: &StaffCaller,
         verb: Verb,
@@ -76,7 +76,7 @@ impl Fixture {
     }
 
     /// Has the background work until nothing moves by itself any more.
-    async fn advance(&self) {
+    pub async fn advance(&self) {
         while self.engine.advance_bulks().await.unwrap().handled > 0 {}
     }
 
@@ -91,7 +91,7 @@ impl Fixture {
     }
 
     /// Decides about a bulk at the version that its page would show.
-    async fn decide_bulk(
+    pub async fn decide_bulk(
         &self,
         by: &StaffCaller,
         id: BulkId,

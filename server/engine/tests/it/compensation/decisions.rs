@@ -28,7 +28,7 @@ const UNDOS: &str = "select count(*) from operations where key like 'comp:%'";
 const REQUESTS: &str = "select count(*) from approvals";
 
 /// One who asks and one who may agree.
-async fn people(fixture: &Fixture) -> (StaffCaller, StaffCaller) {
+pub async fn people(fixture: &Fixture) -> (StaffCaller, StaffCaller) {
     let operator = fixture.person("operator", Role::Operator).await;
     (operator, fixture.person("ada", Role::Approver).await)
 }
@@ -41,7 +41,7 @@ async fn compensate(fixture: &Fixture, id: OperationId) -> ActionRequest {
     action(id, Verb::Compensate, version(fixture, id).await)
 }
 
-fn on(id: CompensationId, verb: Verb, version: i64) -> ActionRequest {
+pub fn on(id: CompensationId, verb: Verb, version: i64) -> ActionRequest {
     let target = Subject::new(TargetType::Compensation, id.to_string());
     ActionRequest::new(target, verb, version, "the account is mended")
 }
@@ -66,7 +66,10 @@ async fn only_undo(fixture: &Fixture, id: CompensationId) -> OperationId {
 }
 
 /// A refund by two people that the provider rejected, and its version.
-async fn failed(fixture: &Fixture, people: &(StaffCaller, StaffCaller)) -> (CompensationId, i64) {
+pub async fn failed(
+    fixture: &Fixture,
+    people: &(StaffCaller, StaffCaller),
+) -> (CompensationId, i64) {
     let id = charged(fixture, "k").await;
     by_two(fixture, people, compensate(fixture, id).await).await.unwrap();
     let link_id = only_link(fixture).await;

@@ -8,8 +8,8 @@ mod machine;
 mod order;
 mod plans;
 mod poison;
-mod receiver;
-mod staff;
+pub mod receiver;
+pub mod staff;
 mod wake;
 mod webhook;
 

@@ -21,7 +21,7 @@ use super::{LIMIT, receiver::Receiver, relay_to, rounds, standing, tell, to};
 use crate::fixture::{Fixture, code, done};
 
 /// A dead event with one behind it: its id and version.
-async fn dead(fixture: &Fixture) -> (EventId, i64) {
+pub async fn dead(fixture: &Fixture) -> (EventId, i64) {
     let refusing =
         Receiver::answering(|_| Box::pin(async { StatusCode::BAD_REQUEST.into_response() })).await;
     tell(fixture, "a", "thing.happened").await;

@@ -24,7 +24,7 @@ fn second() -> Definition {
 }
 
 /// The same version, whose mail says something else now.
-fn drifted() -> Definition {
+pub fn drifted() -> Definition {
     let mail =
         engine::workflows::Step::operation("campaign.send", |_| Ok(json!({ "other": true })));
     Definition::of("line", 1)
@@ -35,7 +35,7 @@ fn drifted() -> Definition {
         .unwrap()
 }
 
-async fn mailed(fixture: &crate::fixture::Fixture) -> Flow<'_> {
+pub async fn mailed(fixture: &crate::fixture::Fixture) -> Flow<'_> {
     let flow = Flow::start(fixture, "line", "k", &input()).await;
     flow.turn().await;
     let work = flow.claim().await.remove(0);

@@ -5,7 +5,7 @@ mod advance;
 mod branch;
 mod checkpoint;
 mod doubt;
-mod drift;
+pub mod drift;
 mod four_ways;
 mod model;
 mod start;
