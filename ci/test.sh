@@ -17,6 +17,8 @@ for each in $chosen; do
 done
 CLUSTER="${CARGO_TARGET_DIR:-$ROOT/target}/debug/cluster"
 export ONCEOVER_TEST_PROGRAMS="$ROOT/target/test-programs.json"
+# What tests report about threats; the table over all of them stands at the end.
+export ONCEOVER_THREATS_FILE="$ROOT/target/threats"
 wants() { [[ $chosen == *" $1 "* ]]; }
 
 build_all() {
@@ -40,6 +42,8 @@ main_tests() {
     return "$code"
 }
 
+mkdir -p "$ROOT/target"
+: >"$ONCEOVER_THREATS_FILE"
 stage set-up 12 ci/setup.sh test || exit 1
 stage build 12 build_all || exit 1
 if wants main; then stage "units, engine, HTTP" 8 main_tests || true; fi
@@ -47,4 +51,7 @@ if wants faults; then stage faults 12 programs faults || true; fi
 if wants plans; then stage plans 4 programs plans || true; fi
 if wants queries; then stage "query cache" 3 ci/queries.sh --check || true; fi
 if wants browser; then stage browser 12 ci/browser.sh || true; fi
+whole=
+if wants main && wants faults && wants browser; then whole=whole; fi
+stage threats 1 node ci/threats.mjs $whole || true
 stages_summary

@@ -95,6 +95,7 @@ const TOOLS: &[&str] = &[
     "ONCEOVER_PG_BIN",
     "ONCEOVER_STAGES_FILE",
     "ONCEOVER_TEST_PROGRAMS",
+    "ONCEOVER_THREATS_FILE",
     "ONCEOVER_WASM",
 ];
 

@@ -1,5 +1,5 @@
 //! One migrated PostgreSQL database per test, a NATS server for those that publish, bounded
-//! waiting, and a proxy that hurts connections. Never ships: a dev-dependency, and the bench's.
+//! waiting, a proxy that hurts connections, and the report of threats met. Never ships: a dev-dependency, and the bench's.
 //!
 //! Tests run in parallel and in several processes, on the server that `DATABASE_URL`
 //! names. Each gets a clone of a template that was migrated once, so no test sees
@@ -15,9 +15,11 @@ mod nats;
 mod proxy;
 mod server;
 mod template;
+mod threats;
 
 pub use database::TestDatabase;
 pub use eventually::{eventually, within};
 pub use nats::NatsServer;
 pub use proxy::{Fault, Proxy, Upstream};
 pub use server::with_database;
+pub use threats::threat;

@@ -107,6 +107,7 @@ async fn whoever_asked_approves_by_no_door() {
     let page =
         stage.browser("operator@acme.test").await.get(&format!("/operations/{}", target.id)).await;
     assert!(!page.text().contains("approval_pending"), "nothing waits any more");
+    testkit::threat("T23", 5, 0);
 }
 
 #[tokio::test]

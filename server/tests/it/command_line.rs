@@ -60,6 +60,7 @@ fn the_start_refuses_what_it_cannot_trust() {
     );
     refuses(&weak, "ONCEOVER_SEARCH_SECRET holds a value from an example");
     assert!(!String::from_utf8_lossy(&weak.stderr).contains("PLEASE"));
+    testkit::threat("T43", 1, 0);
 }
 
 #[test]

@@ -17,7 +17,7 @@ const BOUNDARY: &str = "a-boundary-of-the-tests";
 const LIMIT: usize = 5 * 1024 * 1024;
 
 /// A multipart body as a browser writes it.
-fn multipart(fields: &[(&str, &str)], file: Option<(&str, &[u8])>) -> Vec<u8> {
+pub fn multipart(fields: &[(&str, &str)], file: Option<(&str, &[u8])>) -> Vec<u8> {
     let mut body = Vec::new();
     for (name, text) in fields {
         body.extend(
@@ -36,7 +36,7 @@ fn multipart(fields: &[(&str, &str)], file: Option<(&str, &[u8])>) -> Vec<u8> {
     body
 }
 
-fn kind() -> String {
+pub fn kind() -> String {
     format!("multipart/form-data; boundary={BOUNDARY}")
 }
 
@@ -54,7 +54,7 @@ async fn upload(
     browser.stage.send(request).await
 }
 
-async fn attach(program: &Program<'_>, id: &str, name: &str, bytes: &[u8]) -> Answer {
+pub async fn attach(program: &Program<'_>, id: &str, name: &str, bytes: &[u8]) -> Answer {
     let request = Request::builder()
         .method(Method::POST)
         .uri(format!("/api/v1/operations/{id}/evidence"))

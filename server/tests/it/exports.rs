@@ -100,6 +100,7 @@ async fn no_cell_runs_as_a_formula() {
     // Programs get the key as it is.
     let file = export(&browser, "/export/operations?format=json").await.json();
     assert!(file["items"].as_array().unwrap().iter().any(|row| row["key"] == "=1+1"));
+    testkit::threat("T35", payloads.len() + keys.len(), 0);
 }
 
 #[tokio::test]
@@ -141,6 +142,7 @@ async fn what_is_masked_on_the_page_is_in_no_file_and_not_in_the_log_of_exports(
             .await
             .unwrap();
     assert_eq!(kept, 0, "the log says that something was searched for, not what");
+    testkit::threat("T33", 2 * LISTS.len() + 1, 0);
 }
 
 #[tokio::test]
@@ -175,6 +177,7 @@ async fn an_export_is_whole_or_it_is_refused_before_it_begins() {
     export(&browser, "/export/operations?format=csv&q=INV-one").await;
     let program = stage.staff("operator@acme.test").await;
     program.get("/export/operations?format=csv").await.refused(Code::FilterInvalid);
+    testkit::threat("T36", 2, 0);
 }
 
 #[tokio::test]
@@ -204,6 +207,7 @@ async fn fifty_exports_at_once_hold_no_row_of_another_tenant() {
         }
     });
     futures_util::future::join_all(exports).await;
+    testkit::threat("T36", 50, 0);
 }
 
 #[tokio::test]
@@ -257,6 +261,7 @@ async fn another_sites_page_cannot_have_a_list_exported() {
         .await
         .unwrap();
     assert_eq!(exports, 0);
+    testkit::threat("T36", 2, 0);
 }
 
 #[tokio::test]

@@ -93,6 +93,7 @@ async fn a_refused_form_comes_back_with_the_code_and_what_was_typed() {
         page.text().contains("the provider&#x27;s page shows it")
             || page.text().contains("the provider's page shows it")
     );
+    testkit::threat("T26", 1, 0);
 }
 
 /// What the page has in an input, as a browser reads it.

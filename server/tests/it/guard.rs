@@ -1,11 +1,11 @@
-//! T03, T06, T07: what other sites can make a browser send changes nothing.
+//! T03, T06, T07, T47: what other sites can make a browser send changes nothing.
 
 use axum::{
     body::Body,
     http::{Method, Request, StatusCode, header},
 };
 
-use crate::support::{HOST, Stage, form};
+use crate::support::{HOST, PASSWORD, Stage, form};
 
 const FORM: &str = "application/x-www-form-urlencoded";
 
@@ -88,6 +88,7 @@ async fn forged_requests_change_nothing_and_our_own_pages_do() {
     answer.expect(StatusCode::SEE_OTHER);
     assert!(answer.header("location").starts_with("/receipts/"), "{}", answer.header("location"));
     assert!(stage.effects().await > before);
+    testkit::threat("T03", 8 * SHAPES.len(), 0);
 }
 
 #[tokio::test]
@@ -104,6 +105,7 @@ async fn a_get_never_reaches_a_server_function() {
         assert_eq!(stage.send(request).await.status, StatusCode::FORBIDDEN, "{path}");
         assert_eq!(operator.get(path).await.status, StatusCode::METHOD_NOT_ALLOWED, "{path}");
     }
+    testkit::threat("T04", 2 * leptos::server_fn::axum::server_fn_paths().count(), 0);
 }
 
 #[tokio::test]
@@ -130,6 +132,7 @@ async fn another_host_name_gets_no_page() {
         assert_eq!(answer.status, StatusCode::MISDIRECTED_REQUEST, "{uri} {hosts:?}");
     }
     assert_eq!(stage.send(get("/sign-in", &["localhost:3000"])).await.status, StatusCode::OK);
+    testkit::threat("T06", 8, 0);
 }
 
 #[tokio::test]
@@ -173,4 +176,35 @@ async fn no_redirect_leads_away() {
         answer.expect(StatusCode::SEE_OTHER);
         assert_eq!(answer.header("location"), "/", "{place}");
     }
+    // The place to come back to after signing in, as a form says it and as an address does.
+    let mut tried = 8;
+    for next in [
+        "//evil.example",
+        "https://evil.example",
+        "/\\evil.example",
+        "\\\\evil.example",
+        "/\t/evil.example",
+        "/\r\nX: 1",
+        "javascript:alert(1)",
+        "evil.example",
+        "/\u{2028}/evil.example",
+    ] {
+        let fields = [("email", "viewer@acme.test"), ("password", PASSWORD), ("next", next)];
+        let answer = stage.stranger().post("/sign-in", &fields).await;
+        answer.expect(StatusCode::SEE_OTHER);
+        assert_eq!(answer.header("location"), "/", "{next:?}");
+        let asked = form(&[("next", next)]);
+        let page = stage.stranger().get(&format!("/sign-in?{asked}")).await;
+        page.expect(StatusCode::OK);
+        assert!(
+            !page.text().contains("href=\"//evil") && !page.text().contains("href=\"https://evil")
+        );
+        let fields = [("tenant", "acme"), ("return_to", next)];
+        let answer = operator.post("/session/tenant", &fields).await;
+        assert_eq!(answer.header("location"), "/", "{next:?}");
+        tried += 3;
+    }
+    operator.get("/").await.expect(StatusCode::OK);
+    testkit::threat("T07", tried, 0);
+    testkit::threat("T47", tried, 0);
 }

@@ -13,7 +13,7 @@ use axum::{
 use crate::support::{Answer, HOST, Stage, from_our_page, send};
 
 #[track_caller]
-fn carries_the_headers(answer: &Answer, what: &str) -> String {
+pub fn carries_the_headers(answer: &Answer, what: &str) -> String {
     for (name, value) in [
         ("x-content-type-options", "nosniff"),
         ("strict-transport-security", "max-age=31536000"),
@@ -77,6 +77,7 @@ async fn every_kind_of_answer_carries_the_headers() {
         assert_eq!(answer.status.as_u16(), status, "{what}: {}", answer.text());
         carries_the_headers(&answer, &what);
     }
+    testkit::threat("T08", 13, 0);
 }
 
 #[tokio::test]
@@ -102,6 +103,7 @@ async fn a_panic_is_a_500_that_tells_nothing_and_carries_the_headers() {
         }
         assert!(answer.text().contains("internal"));
     }
+    testkit::threat("T41", 2, 0);
 }
 
 #[tokio::test]
@@ -122,6 +124,7 @@ async fn a_page_and_its_policy_name_the_same_fresh_nonce() {
         let answer = stage.stranger().get("/health/live").await;
         assert!(seen.insert(carries_the_headers(&answer, "/health/live")));
     }
+    testkit::threat("T08", 1_001, 0);
 }
 
 #[tokio::test]
@@ -133,4 +136,5 @@ async fn what_shows_a_persons_data_is_never_stored() {
     }
     let api = stage.staff("operator@acme.test").await;
     assert_eq!(api.get("/operations").await.header("cache-control"), "no-store");
+    testkit::threat("T44", 4, 0);
 }

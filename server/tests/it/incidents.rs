@@ -336,6 +336,7 @@ async fn a_report_shows_nothing_masked_and_nothing_in_it_runs() {
         let first = cell.chars().next().unwrap();
         assert!(first == '\'' || first.is_alphanumeric() || first == '(', "{cell}");
     }
+    testkit::threat("T35", 1, 0);
 }
 
 /// Gathers a thousand operations into an incident, as people would in five forms.

@@ -9,10 +9,10 @@ use crate::{
     support::{Browser, Stage, form},
 };
 
-const FORM: &str = "/admin/kinds/invoice.charge/put_kind";
+pub const FORM: &str = "/admin/kinds/invoice.charge/put_kind";
 
 /// The inputs of a page's first form, as a browser would send them: name and value.
-fn inputs(page: &str, action: &str) -> Vec<(String, String)> {
+pub fn inputs(page: &str, action: &str) -> Vec<(String, String)> {
     let form = page.split("<form").find(|form| form.contains(action)).expect("the form");
     let form = form.split("</form>").next().unwrap();
     let attribute = |tag: &str, name: &str| {
@@ -36,7 +36,7 @@ fn inputs(page: &str, action: &str) -> Vec<(String, String)> {
 }
 
 /// Opens the form, changes fields and looks at what would change; an empty value unticks a box.
-async fn look(browser: &Browser<'_>, place: &str, change: &[(&str, &str)]) -> String {
+pub async fn look(browser: &Browser<'_>, place: &str, change: &[(&str, &str)]) -> String {
     let opened = browser.get(place).await;
     opened.expect(StatusCode::OK);
     let mut fields = inputs(&opened.text(), "name=\"typed\"");

@@ -47,6 +47,7 @@ async fn a_silent_connection_and_a_slow_header_are_closed() {
         let text = String::from_utf8_lossy(&answer);
         assert!(!text.contains(" 200 "), "{text}");
     }
+    testkit::threat("T39", 2, 0);
 }
 
 #[tokio::test(start_paused = true)]

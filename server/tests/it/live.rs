@@ -113,6 +113,7 @@ async fn without_a_session_there_is_no_stream() {
     forged.get("/live").await.expect(StatusCode::UNAUTHORIZED);
     let request = axum::http::Request::builder().uri("/live").header(header::HOST, HOST);
     stage.send(request.body(Body::empty()).unwrap()).await.refused(Code::Unauthenticated);
+    testkit::threat("T42", 3, 0);
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -36,6 +36,7 @@ mod sizes;
 mod sources;
 mod support;
 mod tenants;
+mod trust;
 mod v1_answers;
 mod v1_console;
 mod v1_edges;

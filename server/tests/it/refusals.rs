@@ -148,6 +148,7 @@ async fn every_server_function_refuses_strangers_and_roles_without_the_right() {
             assert_eq!(stage.audited("denied").await, denied + 1, "{path} as {role}");
         }
     }
+    testkit::threat("T18", 5 * server_fn_paths().count(), 0);
 }
 
 #[tokio::test]
@@ -221,6 +222,7 @@ async fn a_record_of_another_tenant_is_no_record() {
             .await
             .refused(Code::NotFound);
     }
+    testkit::threat("T20", 2 * server_fn_paths().count(), 0);
 }
 
 /// A body with the fields of its call.
@@ -324,6 +326,7 @@ async fn every_action_of_the_api_asks_for_its_right() {
             assert_eq!(stage.effects().await, before, "{verb} as {role}");
         }
     }
+    testkit::threat("T18", 3 * Verb::on(TargetType::Operation).len(), 0);
 }
 
 #[tokio::test]

@@ -117,6 +117,7 @@ async fn no_page_and_no_call_shows_a_masked_field_but_its_reveal() {
     // Found by the whole of it, and still not shown.
     let found = approver.get(&format!("/operations?q={CARD}")).await.text();
     assert!(found.contains(&format!("/operations/{id}")), "{found}");
+    testkit::threat("T33", 2 * pages.len() + 2, 0);
 }
 
 #[tokio::test]

@@ -49,6 +49,7 @@ async fn a_person_signs_in_and_lands_where_the_link_led() {
         .unwrap();
     let token = pair.strip_prefix("__Host-sid=").unwrap();
     assert!(stored.iter().all(|hash| hash.as_slice() != token.as_bytes()));
+    testkit::threat("T05", 1, 0);
 }
 
 #[tokio::test]
@@ -65,6 +66,7 @@ async fn a_wrong_password_and_no_such_account_read_the_same() {
     assert_eq!(known.body, unknown.body);
     let page = stranger.get(known.header("location")).await;
     assert!(page.text().contains("data-code=\"sign_in_failed\""), "{}", page.text());
+    testkit::threat("T15", 2, 0);
 }
 
 #[tokio::test]
@@ -89,6 +91,7 @@ async fn many_tries_at_once_are_counted_before_any_is_looked_at() {
     let right = sign_in(&stranger, "operator@acme.test", PASSWORD, "/").await;
     right.expect(StatusCode::TOO_MANY_REQUESTS);
     sign_in(&stranger, "viewer@acme.test", PASSWORD, "/").await.expect(StatusCode::SEE_OTHER);
+    testkit::threat("T14", statuses.len() + 1, 0);
 }
 
 #[tokio::test]
@@ -107,6 +110,7 @@ async fn a_planted_or_former_cookie_is_worth_nothing() {
     // The session that the browser came with has ended.
     signed_in.get("/").await.expect(StatusCode::SEE_OTHER);
     signed_in.post("/act/operations/take", &[]).await.expect(StatusCode::UNAUTHORIZED);
+    testkit::threat("T09", 3, 0);
 }
 
 #[tokio::test]
@@ -130,6 +134,7 @@ async fn the_next_request_sees_a_sign_out_a_lock_out_and_a_new_password() {
     admin.disable_staff("approver@acme.test").await.unwrap();
     disabled.get("/").await.expect(StatusCode::SEE_OTHER);
     disabled.post("/act/operations/take", &[]).await.expect(StatusCode::UNAUTHORIZED);
+    testkit::threat("T10", 4, 0);
 }
 
 #[tokio::test]
@@ -152,6 +157,7 @@ async fn a_changed_role_counts_at_once() {
     let page = format!("/operations/{}/confirm", target.id);
     crate::forms::refused_form(&answer, &page, Code::PermissionMissing);
     assert_eq!(stage.effects().await, before);
+    testkit::threat("T10", 1, 0);
 }
 
 #[tokio::test]
@@ -171,6 +177,7 @@ async fn a_session_ends_by_idleness_and_by_age() {
     }
     stage.database.advance_clock(Duration::from_secs(20 * 60)).await;
     busy.get("/").await.expect(StatusCode::SEE_OTHER);
+    testkit::threat("T11", 2, 0);
 }
 
 #[tokio::test]
@@ -193,6 +200,7 @@ async fn nobody_sees_a_page_without_a_session() {
         assert!(answer.header("location").starts_with("/sign-in"), "{path}");
         assert!(answer.body.is_empty(), "{path}");
     }
+    testkit::threat("T46", 9, 0);
 }
 
 #[tokio::test]

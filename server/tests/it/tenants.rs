@@ -91,6 +91,7 @@ async fn without_a_membership_a_record_is_the_same_404_as_an_id_that_nobody_has(
             assert_eq!(there, nowhere, "{page} for {email}");
         }
     }
+    testkit::threat("T19", 6, 0);
 }
 
 /// A 404 page byte for byte, but for the id that was asked for and the response's nonce.

@@ -72,4 +72,5 @@ async fn the_audit_log_asks_for_its_right_and_keeps_who_was_refused() {
         );
         log.get("/audit?denied=1").await.refused(Code::FilterInvalid);
     }
+    testkit::threat("T32", 3, 0);
 }

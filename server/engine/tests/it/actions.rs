@@ -42,6 +42,7 @@ async fn fifty_clicks_are_one_decision_with_one_receipt() {
     assert_eq!(fixture.count(REFUSALS).await, 0);
     assert_eq!(fixture.count(RECEIPTS).await, 1);
     assert_eq!(fixture.status(id).await, "succeeded");
+    testkit::threat("T25", 50, 0);
 }
 
 #[tokio::test]
@@ -84,6 +85,7 @@ async fn of_two_different_decisions_one_wins_and_the_other_is_told() {
     assert_eq!(loser.code, Code::DecidedOtherwise);
     assert_eq!(loser.receipt, Some(winner.receipt.id));
     assert_eq!((fixture.count(DECISIONS).await, fixture.count(REFUSALS).await), (1, 1));
+    testkit::threat("T25", 2, 0);
 }
 
 #[tokio::test]
@@ -119,6 +121,7 @@ async fn a_stale_page_a_viewer_and_another_tenant_change_nothing() {
     assert_eq!(fixture.status(id).await, "unknown");
     assert_eq!(fixture.count(REFUSALS).await, 5, "one row per refusal");
     assert_eq!(fixture.count(RECEIPTS).await, 0);
+    testkit::threat("T26", 1, 0);
 }
 
 #[tokio::test]
@@ -284,6 +287,7 @@ async fn without_its_audit_row_no_action_happens() {
             .await,
         0
     );
+    testkit::threat("T29", 3, 0);
 }
 
 #[tokio::test]
@@ -326,4 +330,5 @@ async fn the_audit_chain_links_every_row_and_nobody_can_change_it() {
           target_id, result, code, reason, before, after, receipt, request_id)::text, 'UTF8')) as broken
         from audit window w as (partition by tenant_id order by seq)) links where broken";
     assert_eq!(fixture.count(broken).await, 0);
+    testkit::threat("T30", 3, 0);
 }

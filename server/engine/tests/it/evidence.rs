@@ -220,6 +220,7 @@ async fn a_second_reference_is_a_double_effect_suspected_and_moves_no_state() {
         1
     );
     assert_eq!(fixture.status(id).await, "succeeded", "final is final");
+    testkit::threat("T27", 1, 0);
 }
 
 #[tokio::test]

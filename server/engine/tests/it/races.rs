@@ -45,4 +45,5 @@ async fn of_staff_webhook_and_reconciler_one_settles_it() {
     assert_eq!(fixture.count(settled).await, 40, "each was settled once");
     let rows = "select count(*) from audit where action = 'confirm'";
     assert_eq!(fixture.count(rows).await, 40, "one row per decision or refusal");
+    testkit::threat("T27", 120, 0);
 }

@@ -22,6 +22,7 @@ async fn the_same_key_in_two_tenants_is_two_operations() {
     assert_eq!(code(fixture.engine.operation(&stranger, ours).await), Code::NotFound);
     let list = fixture.engine.list_operations(&stranger, &Default::default()).await.unwrap();
     assert_eq!(list.items.iter().map(|row| row.id).collect::<Vec<_>>(), [theirs]);
+    testkit::threat("T22", 2, 0);
 }
 
 #[tokio::test]
@@ -62,6 +63,7 @@ async fn the_console_role_sees_nothing_without_a_tenant_and_never_another() {
     let mut tx = fixture.pool().begin().await.unwrap();
     tx.execute("set local role onceover_engine").await.unwrap();
     assert!(tx.execute("select * from staff").await.is_err(), "workers see no staff tables");
+    testkit::threat("T21", 6, 0);
 }
 
 #[tokio::test]

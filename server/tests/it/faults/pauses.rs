@@ -44,6 +44,7 @@ async fn a_paused_worker_changes_nothing_and_its_answer_is_shown_as_evidence() {
     assert!(page.row.version > before.row.version, "a page shown before is stale now");
     assert!(page.timeline.iter().any(|item| item.rule == "O24"));
     assert_eq!(scene.effects(id).await, 1);
+    testkit::threat("T28", 1, 0);
 }
 
 #[tokio::test(flavor = "multi_thread")]

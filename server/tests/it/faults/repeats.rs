@@ -34,6 +34,7 @@ async fn delivered_twice_and_fifty_times_at_once_it_happens_once() {
             assert_eq!(scene.effects(ids[0]).await, 1, "{effect:?} {times} times");
         }
     }
+    testkit::threat("T25", 52, 0);
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -86,4 +87,5 @@ async fn another_payload_under_the_key_is_refused_and_never_sent() {
         let page = scene.engine.operation(&scene.operator, id).await.unwrap();
         assert_eq!(page.conflicts[0].count, 2);
     }
+    testkit::threat("T25", 1, 0);
 }

@@ -18,6 +18,7 @@ async fn a_live_lease_is_taken_away_by_two_people_only() {
     }
     let late = fixture.finish(running, fence, FinishOutcome::Done, Some("ch_1")).await.unwrap();
     assert!(matches!(late, engine::Finished::LateEvidenceKept { .. }), "{late:?}");
+    testkit::threat("T28", 1, 0);
 }
 
 #[tokio::test]
@@ -37,6 +38,7 @@ async fn money_that_did_not_move_is_stated_by_two_people() {
         scene.approve(&scene.ben, request.id).await.unwrap();
         assert_eq!(fixture.status(id).await, after);
     }
+    testkit::threat("T27", 1, 0);
 }
 
 #[tokio::test]
@@ -67,6 +69,7 @@ async fn evidence_is_overridden_by_two_people_by_name_and_stays_disputed() {
     assert_eq!(scene.count(disputed).await, 1);
     let page = fixture.engine.operation(&scene.operator, id).await.unwrap();
     assert!(page.verdict.sentence.starts_with("Disputed"), "{}", page.verdict.sentence);
+    testkit::threat("T27", 1, 0);
 }
 
 #[tokio::test]

@@ -103,6 +103,7 @@ async fn the_requester_never_approves_whatever_the_role_session_or_name() {
     .await
     .unwrap_err();
     assert!(by_nobody.to_string().contains("approvals_by_another"), "{by_nobody}");
+    testkit::threat("T23", denied.len() + 2, 0);
 }
 
 #[tokio::test]
@@ -129,6 +130,7 @@ async fn fifty_approvals_by_two_people_move_it_once() {
     assert_eq!(scene.count(RECEIPTS).await, 1);
     let refused = "select count(*) from audit where result = 'denied'";
     assert_eq!(scene.count(refused).await, 0);
+    testkit::threat("T23", 50, 0);
 }
 
 #[tokio::test]
@@ -153,6 +155,7 @@ async fn a_request_that_the_record_has_left_behind_is_void() {
     let next = scene.ask(happened(id, scene.version(id).await, "ch_1")).await;
     scene.approve(&scene.ada, next.id).await.unwrap();
     assert_eq!(fixture.status(id).await, "succeeded");
+    testkit::threat("T24", 2, 0);
 }
 
 #[tokio::test]
@@ -197,6 +200,7 @@ async fn an_expired_a_withdrawn_and_a_rejected_request_carry_nothing_out() {
     assert_eq!(scene.count(SETTLED).await, 0);
     let moved = "select count(*) from machine_events where machine = 'approval' and rule = 'A7'";
     assert_eq!(scene.count(moved).await, 4);
+    testkit::threat("T24", 7, 0);
 }
 
 #[tokio::test]

@@ -1,0 +1,61 @@
+// The table of all threats at the end of a test run.
+//
+//   node ci/threats.mjs [whole]
+//
+// Reads what tests reported (testkit::threat, end2end/tests/threats.ts) from target/threats, and the
+// sources for every place that reports. A threat holds where each of its places has reported and none
+// saw an effect. With `whole`, one that no place reports fails the run. Guards against a threat whose
+// test was lost, and against a table that is green because a test did not run.
+import fs from 'node:fs'
+import { lineOf, read, sourceFiles } from './source-files.mjs'
+
+const whole = process.argv[2] === 'whole'
+const all = Array.from({ length: 47 }, (_, n) => `T${String(n + 1).padStart(2, '0')}`)
+// Proven by the supply chain's own probe (ci/audit.sh), which the check runs and no test repeats.
+const elsewhere = { T45: 'the probe in ci/audit.sh, run by make check' }
+const file = process.env.ONCEOVER_THREATS_FILE ?? 'target/threats'
+
+const rows = new Map(all.map((id) => [id, { tried: 0, effects: 0, reported: new Set(), places: new Set() }]))
+const unknown = []
+
+for (const source of sourceFiles()) {
+  if (!/\.(rs|ts)$/.test(source) || /threats\.(rs|ts)$/.test(source)) continue
+  const text = read(source)
+  for (const match of text.matchAll(/\bthreat\(\s*["'](T\d\d)["']/g)) {
+    const row = rows.get(match[1])
+    // A browser test reports its file alone: what runs there is no longer at the line it was written on.
+    const place = source.endsWith('.rs') ? `${source}:${lineOf(text, match.index)}` : source
+    if (row) row.places.add(place)
+    else unknown.push(`${match[1]} at ${place}`)
+  }
+}
+
+const told = fs.existsSync(file) ? fs.readFileSync(file, 'utf8').split('\n').filter(Boolean) : []
+for (const line of told) {
+  const [id, tried, effects, place] = line.split(' ')
+  const row = rows.get(id)
+  if (!row) {
+    unknown.push(line)
+    continue
+  }
+  row.tried += Number(tried)
+  row.effects += Number(effects)
+  row.reported.add(place)
+}
+
+const wrong = []
+console.log('\nthreat  holds    tried  effects')
+for (const [id, row] of rows) {
+  const silent = [...row.places].filter((place) => !row.reported.has(place))
+  let verdict = 'yes'
+  if (row.effects > 0) verdict = 'NO'
+  else if (row.places.size === 0) verdict = elsewhere[id] ? 'see' : 'MISSING'
+  else if (row.reported.size === 0) verdict = 'not run'
+  else if (silent.length > 0) verdict = 'in part'
+  const note = verdict === 'see' ? elsewhere[id] : silent.length ? `silent: ${silent.join(', ')}` : ''
+  console.log(`${id}     ${verdict.padEnd(7)}${String(row.tried).padStart(7)}${String(row.effects).padStart(9)}  ${note}`.trimEnd())
+  if (verdict === 'NO' || (whole && !['yes', 'see'].includes(verdict))) wrong.push(id)
+}
+for (const each of unknown) console.error(`no such threat: ${each}`)
+if (wrong.length) console.error(`threats that do not hold: ${wrong.join(', ')}`)
+process.exit(wrong.length || unknown.length ? 1 : 0)

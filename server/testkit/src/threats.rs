@@ -1,0 +1,23 @@
+//! Which threats of docs/security.md a run has shown to be met, for the table at its end.
+//!
+//! A test says so by one line, after its last assertion; ci/threats.mjs finds every such line in the
+//! sources, so that one which did not report is told as a threat that does not hold.
+
+use std::{fs::OpenOptions, io::Write as _, panic::Location};
+
+/// Reports that a threat is met: what was tried against it, in requests or calls, and how many of them
+/// had an effect that they should not have had.
+///
+/// Outside a whole run nobody collects the reports, and nothing happens.
+///
+/// # Panics
+/// Where the run's file cannot be written.
+#[track_caller]
+pub fn threat(id: &str, tried: usize, effects: usize) {
+    let Ok(path) = std::env::var("ONCEOVER_THREATS_FILE") else { return };
+    let place = Location::caller();
+    let line = format!("{id} {tried} {effects} {}:{}\n", place.file(), place.line());
+    let mut file = OpenOptions::new().create(true).append(true).open(&path).expect(&path);
+    // One write: programs that report at once do not mix their lines.
+    file.write_all(line.as_bytes()).expect("the file of the run's threats takes a line");
+}

@@ -1,0 +1,13 @@
+//! Trust: roles by routes, other tenants' ids, markup, canaries, faults and hostile words, each over
+//! every page and route that there is (docs/security.md).
+
+mod canaries;
+mod faults_told;
+mod foreign;
+mod logs;
+mod markup;
+mod matrix;
+mod paths;
+mod strangers;
+mod words;
+mod world;
