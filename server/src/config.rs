@@ -6,6 +6,7 @@
 //! guess, or sessions sent in the clear.
 
 mod checks;
+mod connections;
 mod limits;
 mod source;
 mod sources;
@@ -20,7 +21,10 @@ use std::{
 use engine::{Anchors, Destination, InboxSource, Limits, ProviderEndpoint};
 use url::Url;
 
-use crate::security::origin::Site;
+use crate::{
+    listener::{Bounds, TlsFiles},
+    security::origin::Site,
+};
 use source::Source;
 pub use source::{ConfigError, KEYS, Key, Kind};
 
@@ -59,6 +63,10 @@ pub struct Config {
     pub hosts: Vec<String>,
     /// Whether a proxy in front ends TLS.
     pub trusted_proxy: bool,
+    /// Certificate and key, where this program ends TLS itself.
+    pub tls: Option<TlsFiles>,
+    /// What connections may take.
+    pub bounds: Bounds,
     /// The database of services and workers; carries a password.
     pub database_url: Option<Secret>,
     /// The database as its owner, for migrations.
@@ -130,7 +138,11 @@ impl Config {
         let mut source = Source::new(environment, file)?;
         let here = SocketAddr::from((Ipv4Addr::LOCALHOST, 3000));
         let addr = source.parsed("ONCEOVER_ADDR", here, "an address and port: 127.0.0.1:3000")?;
-        let database_url = source.secret("DATABASE_URL")?;
+        let database_url = checks::database("DATABASE_URL", source.secret("DATABASE_URL")?)?;
+        let migrate_url =
+            checks::database("ONCEOVER_MIGRATE_URL", source.secret("ONCEOVER_MIGRATE_URL")?)?;
+        let tls = connections::tls(&mut source)?;
+        let drain = Duration::from_secs(source.between("ONCEOVER_DRAIN_SECONDS", 20, 1, 3_600)?);
         let destinations = checks::destinations(&mut source)?;
         let config = Self {
             addr,
@@ -140,7 +152,9 @@ impl Config {
                 .transpose()?,
             hosts: source.list("ONCEOVER_HOSTS")?,
             trusted_proxy: source.parsed("ONCEOVER_TRUSTED_PROXY", false, "true or false")?,
-            migrate_url: source.secret("ONCEOVER_MIGRATE_URL")?.or_else(|| database_url.clone()),
+            bounds: connections::bounds(&mut source, tls.is_some(), drain)?,
+            tls,
+            migrate_url: migrate_url.or_else(|| database_url.clone()),
             database_url,
             engine_connections: source.between("ONCEOVER_ENGINE_CONNECTIONS", 16, 2, 500)?,
             console_connections: source.between("ONCEOVER_CONSOLE_CONNECTIONS", 8, 1, 500)?,
@@ -151,7 +165,7 @@ impl Config {
             webhook_secrets: checks::webhook_secrets(source.pairs("ONCEOVER_WEBHOOK_SECRETS")?)?,
             inbox_sources: sources::inbox_sources(source.pairs("ONCEOVER_INBOX_SOURCES")?)?,
             search_secret: checks::search_secret(source.secret("ONCEOVER_SEARCH_SECRET")?)?,
-            drain: Duration::from_secs(source.between("ONCEOVER_DRAIN_SECONDS", 20, 1, 3_600)?),
+            drain,
             worker_name: source.text("ONCEOVER_WORKER_NAME")?.unwrap_or_else(checks::worker_name),
             limits: limits::read(&mut source)?,
             anchors: checks::anchors(&mut source, &destinations)?,
@@ -173,7 +187,8 @@ impl Config {
     #[must_use]
     pub fn site(&self, bound: SocketAddr) -> Site {
         let origin = self.origin.clone().unwrap_or_else(|| {
-            Url::parse(&format!("http://{bound}")).expect("a socket address is an authority")
+            let scheme = self.scheme();
+            Url::parse(&format!("{scheme}://{bound}")).expect("a socket address is an authority")
         });
         let mut hosts = self.hosts.clone();
         if let Some(host) = origin.host_str() {
@@ -193,8 +208,20 @@ impl Config {
     pub fn public_url(&self, bound: SocketAddr) -> String {
         match &self.origin {
             Some(origin) => origin.as_str().trim_end_matches('/').to_owned(),
-            None => format!("http://{bound}"),
+            None => format!("{}://{bound}", self.scheme()),
         }
+    }
+
+    /// The host that people open, without its port.
+    #[must_use]
+    pub fn site_host(&self) -> String {
+        let own = || self.addr.ip().to_string();
+        self.origin.as_ref().and_then(Url::host_str).map_or_else(own, str::to_owned)
+    }
+
+    /// How this program itself speaks.
+    const fn scheme(&self) -> &'static str {
+        if self.tls.is_some() { "https" } else { "http" }
     }
 
     /// The engine's settings.
@@ -247,5 +274,7 @@ impl Config {
     }
 }
 
+#[cfg(test)]
+mod secret_tests;
 #[cfg(test)]
 mod tests;

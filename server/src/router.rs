@@ -4,6 +4,8 @@
 //! that a refusal, a panic and a page that does not exist carry them too; nothing reaches a
 //! handler before host, origin and session have been looked at.
 
+use std::time::Duration;
+
 use app::shell;
 use axum::{
     Router,
@@ -40,6 +42,8 @@ pub struct AppState {
     pub site: Site,
     /// Open pages that are told what changes.
     pub live: Live,
+    /// How long a whole body may take to come.
+    pub body_patience: Duration,
 }
 
 impl FromRef<AppState> for LeptosOptions {
@@ -61,11 +65,12 @@ pub fn router(state: AppState) -> Router {
 
 /// Puts the layers that stand in front of everything around routes.
 pub fn behind_the_outer_layers(routes: Router<AppState>, state: AppState) -> Router {
+    let bodies = (state.engine.settings().limits, state.body_patience);
     let outer = ServiceBuilder::new()
         .layer(from_fn(headers::secure))
         .layer(from_fn(request::trace))
         .layer(CatchPanicLayer::custom(request::after_panic))
-        .layer(from_fn_with_state(state.engine.settings().limits, body::limit))
+        .layer(from_fn_with_state(bodies, body::limit))
         .layer(from_fn_with_state(state.site.clone(), host::only_ours));
     routes.layer(outer).with_state(state)
 }

@@ -241,3 +241,6 @@ where
         }
     }
 }
+
+#[cfg(test)]
+mod tests;

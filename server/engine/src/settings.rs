@@ -157,7 +157,7 @@ impl fmt::Debug for Destination {
 }
 
 /// One resource of a provider.
-#[derive(Clone, Debug)]
+#[derive(Clone)]
 pub struct ProviderEndpoint {
     /// The name that operation kinds give, such as `payments.charges`.
     pub name: String,
@@ -169,6 +169,13 @@ pub struct ProviderEndpoint {
     /// Where lookups are answered by GET. An http provider that names none answers them at `url`,
     /// an smtp provider not at all.
     pub lookup_url: Option<String>,
+}
+
+impl fmt::Debug for ProviderEndpoint {
+    /// Without the addresses: they may carry a password.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("ProviderEndpoint").field("name", &self.name).finish_non_exhaustive()
+    }
 }
 
 /// A broker's stream whose messages a consumer takes in.

@@ -1,5 +1,7 @@
 //! `doctor`: what would go wrong, asked before it does; a sentence per fault.
 
+mod certificate;
+
 use std::{collections::BTreeMap, fmt::Write as _, time::Duration};
 
 use domain::view::{BackgroundView, TaskView};
@@ -21,19 +23,24 @@ const PATIENCE: Duration = Duration::from_secs(5);
 /// [`Failure`] with every fault found.
 pub async fn run(config: &Config) -> Result<(), Failure> {
     let mut faults = Vec::new();
-    match config.database() {
-        Err(error) => faults.push(error.to_string()),
-        Ok(url) => match timeout(PATIENCE, database(url.expose())).await {
-            Ok(Ok(found)) => faults.extend(found),
-            Ok(Err(error)) => {
-                faults.push(format!("the database cannot be asked: {}", chain(&error)))
-            }
-            Err(_) => faults.push("the database does not answer within 5 seconds".into()),
-        },
+    match certificate::look(config) {
+        Some(Ok(sentence)) => println!("{sentence}"),
+        Some(Err(fault)) => faults.push(fault),
+        None => {}
     }
+    let found = match config.database() {
+        Err(error) => vec![error.to_string()],
+        Ok(url) => match timeout(PATIENCE, database(url.expose())).await {
+            Ok(Ok(found)) => found,
+            Ok(Err(error)) => vec![format!("the database cannot be asked: {}", chain(&error))],
+            Err(_) => vec!["the database does not answer within 5 seconds".to_owned()],
+        },
+    };
+    let asked = found.is_empty();
+    faults.extend(found);
     match config.engine() {
-        Err(error) if faults.is_empty() => faults.push(error.to_string()),
-        Ok(settings) if faults.is_empty() => {
+        Err(error) if asked => faults.push(error.to_string()),
+        Ok(settings) if asked => {
             if let Err(error) = Engine::check_migrated(&settings.database_url).await {
                 faults.push(format!(
                     "the schema is not this build's; has `onceover migrate` run? {}",

@@ -4,14 +4,18 @@ use std::net::SocketAddr;
 
 use engine::{Engine, EngineError};
 use leptos::config::LeptosOptions;
-use tokio::{net::TcpListener, sync::watch};
+use tokio::{
+    net::TcpListener,
+    signal::unix::{SignalKind, signal},
+    sync::watch,
+};
 
 use super::{Failure, durable};
 use crate::{
     auth::password::Passwords,
     background,
     config::Config,
-    listener,
+    listener::{self, Certificate},
     live::Live,
     refusal::chain,
     router::{AppState, router},
@@ -25,21 +29,30 @@ use crate::{
 pub async fn serve(config: &Config, workers: bool) -> Result<(), Failure> {
     let stop = shutdown::on_signal()
         .map_err(|error| Failure::doing("cannot listen for signals", &error))?;
+    // Before anything is started: files that cannot serve should cost nothing.
+    let certificate = config.tls.as_ref().map(Certificate::open).transpose();
+    let certificate = certificate.map_err(Failure::new)?;
     let engine = connected(config).await?;
     let listener = bind(config.addr).await?;
     let bound = listener.local_addr().map_err(|error| Failure::doing("cannot listen", &error))?;
     println!("ready: {}", config.public_url(bound));
-    serve_on(config, engine, listener, workers, stop).await
+    if let Some(certificate) = certificate.clone() {
+        let hang_up = signal(SignalKind::hangup())
+            .map_err(|error| Failure::doing("cannot listen for signals", &error))?;
+        tokio::spawn(certificate.follow(hang_up, stop.clone()));
+    }
+    serve_on(config, engine, (listener, certificate), workers, stop).await
 }
 
-/// Serves on a listener until the stop, with or without background work.
+/// Serves on a listener until the stop, by TLS where there is a certificate, with or without
+/// background work.
 ///
 /// # Errors
 /// [`Failure`] where the listener fails for good.
 pub async fn serve_on(
     config: &Config,
     engine: Engine,
-    listener: TcpListener,
+    (listener, certificate): (TcpListener, Option<Certificate>),
     workers: bool,
     stop: watch::Receiver<bool>,
 ) -> Result<(), Failure> {
@@ -53,7 +66,10 @@ pub async fn serve_on(
         live.end();
     });
     let work = workers.then(|| tokio::spawn(background::run(engine, stop.clone(), config.drain)));
-    let served = listener::serve(listener, router(state), stop).await;
+    if let Err(sentence) = listener::raise_file_limit(config.bounds) {
+        tracing::warn!("{sentence}");
+    }
+    let served = listener::serve(listener, router(state), config.bounds, certificate, stop).await;
     if let Some(work) = work
         && let Err(error) = work.await
     {
@@ -73,6 +89,7 @@ pub fn state(config: &Config, engine: Engine, bound: SocketAddr) -> Result<AppSt
         passwords: Passwords::new(),
         site: config.site(bound),
         live: Live::default(),
+        body_patience: config.bounds.body,
     })
 }
 

@@ -41,6 +41,28 @@ fn strong(key: &str, secret: &str) -> Result<(), ConfigError> {
     Ok(())
 }
 
+/// Refuses a password within an address that stands in examples; never repeats it. Its length is
+/// the other side's to judge.
+pub(super) fn password_in(key: &str, address: &str) -> Result<(), ConfigError> {
+    let known = Url::parse(address).ok().and_then(|url| {
+        let password = url.password()?.to_ascii_lowercase();
+        KNOWN.iter().find(|word| password.starts_with(**word))
+    });
+    match known {
+        Some(_) => {
+            Err(ConfigError::new(key, "holds a password from an example; make one of your own"))
+        }
+        None => Ok(()),
+    }
+}
+
+pub(super) fn database(key: &str, url: Option<Secret>) -> Result<Option<Secret>, ConfigError> {
+    if let Some(url) = &url {
+        password_in(key, url.expose())?;
+    }
+    Ok(url)
+}
+
 pub(super) fn search_secret(secret: Option<Secret>) -> Result<Option<Secret>, ConfigError> {
     if let Some(secret) = &secret {
         strong("ONCEOVER_SEARCH_SECRET", secret.expose())?;
@@ -78,12 +100,14 @@ pub(super) fn providers(
     };
     let mut endpoints = Vec::new();
     for (name, url) in effects {
+        password_in("ONCEOVER_PROVIDERS", &url)?;
         if !is_at(&url, &["http", "https", "smtp", "smtps", "model+http", "model+https"]) {
             let why = format!("names no http, smtp or model+http address for {name}");
             return Err(ConfigError::new("ONCEOVER_PROVIDERS", why));
         }
         let lookup = lookups.iter().position(|(known, _)| *known == name);
         let lookup_url = lookup.map(|index| lookups.swap_remove(index).1);
+        password_in("ONCEOVER_PROVIDER_LOOKUPS", lookup_url.as_deref().unwrap_or_default())?;
         if lookup_url.as_deref().is_some_and(|url| !is_at(url, &["http", "https"])) {
             let why = format!("names no http address for {name}");
             return Err(ConfigError::new("ONCEOVER_PROVIDER_LOOKUPS", why));
@@ -113,6 +137,7 @@ pub(super) fn destinations(source: &mut Source) -> Result<Vec<Destination>, Conf
             .split_once('=')
             .map(|(name, url)| (name.trim().to_owned(), url.trim().to_owned()))
             .ok_or_else(|| ConfigError::new(LIST, "is a list of name=address"))?;
+        password_in(LIST, &url)?;
         if all.iter().any(|known| known.name == name) {
             return Err(ConfigError::new(LIST, format!("names {name} twice")));
         }
@@ -210,17 +235,21 @@ pub(super) fn log(directives: &str) -> Result<(), ConfigError> {
 
 /// Sessions travel over TLS, or do not leave the machine.
 pub(super) fn transport(config: &Config) -> Result<(), ConfigError> {
-    if !config.addr.ip().is_loopback() && !config.trusted_proxy {
+    if !config.addr.ip().is_loopback() && !config.trusted_proxy && config.tls.is_none() {
         return Err(ConfigError::new(
             "ONCEOVER_ADDR",
-            "is open to other machines over plain http; listen on 127.0.0.1, or put a proxy that ends TLS \
-             in front and set ONCEOVER_TRUSTED_PROXY=true",
+            "is open to other machines over plain http; listen on 127.0.0.1, put a proxy that ends TLS in \
+             front and set ONCEOVER_TRUSTED_PROXY=true, or set ONCEOVER_TLS_CERTIFICATE and ONCEOVER_TLS_KEY",
         ));
     }
     match &config.origin {
         None if !config.addr.ip().is_loopback() => Err(ConfigError::new(
             "ONCEOVER_ORIGIN",
-            "is not set; behind a proxy it is the https address that people open",
+            "is not set; it is the https address that people open",
+        )),
+        Some(origin) if origin.scheme() == "http" && config.tls.is_some() => Err(ConfigError::new(
+            "ONCEOVER_ORIGIN",
+            "is plain http, but ONCEOVER_TLS_CERTIFICATE is set",
         )),
         Some(origin)
             if origin.scheme() == "http" && !origin.host_str().is_some_and(is_loopback) =>

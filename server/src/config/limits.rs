@@ -96,7 +96,7 @@ pub(super) fn read(source: &mut Source) -> Result<Limits, ConfigError> {
             64,
             MAX_FILTER_CHARS,
         )?,
-        // The listener has 1,024 places; pages need some of them too.
+        // The listener has 1,024 places at least; pages need some of them too.
         streams: source.between("ONCEOVER_MAX_STREAMS", default.streams, 1, 900)?,
         session_streams: source.between(
             "ONCEOVER_MAX_SESSION_STREAMS",

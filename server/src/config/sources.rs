@@ -6,7 +6,7 @@ use std::time::Duration;
 use engine::InboxSource;
 use url::Url;
 
-use super::ConfigError;
+use super::{ConfigError, checks};
 
 const KEY: &str = "ONCEOVER_INBOX_SOURCES";
 /// The longest that a delivery may take before it comes again, in milliseconds: an hour.
@@ -42,6 +42,7 @@ pub(super) fn inbox_sources(pairs: Vec<(String, String)>) -> Result<Vec<InboxSou
 fn read(name: String, text: &str) -> Result<InboxSource, ConfigError> {
     let unfit = |fault: &str| ConfigError::new(KEY, format!("for {name}: {fault}"));
     let mut url = Url::parse(text).map_err(|_| unfit("is no address"))?;
+    checks::password_in(KEY, text)?;
     if !matches!(url.scheme(), "nats" | "tls") || !url.has_host() {
         return Err(unfit("is an address such as nats://host:4222/STREAM?subject=…"));
     }

@@ -20,9 +20,6 @@ use http_body_util::{BodyExt, LengthLimitError, Limited};
 
 use crate::{evidence, refusal::Refused};
 
-/// How long a whole body may take to come.
-const PATIENCE: Duration = Duration::from_secs(15);
-
 /// The most bytes that a body under this path may have.
 fn limit_for(path: &str, limits: &Limits) -> usize {
     match path.strip_prefix("/api/v1/") {
@@ -47,21 +44,31 @@ const fn with_a_file(limits: &Limits) -> usize {
 
 fn too_large(limit: usize) -> Response {
     let detail = format!("The limit here is {limit} bytes.");
-    // What is still on its way will not be read, so the connection cannot serve another request.
-    let mut response = Refused::code(Code::TooLarge).detail(detail).into_response();
+    last(Refused::code(Code::TooLarge).detail(detail).into_response())
+}
+
+/// What is still on its way will not be read, so the connection cannot serve another request.
+fn last(mut response: Response) -> Response {
     response.headers_mut().insert(header::CONNECTION, header::HeaderValue::from_static("close"));
     response
 }
 
 /// The limit of this request, found where the whole path is still there: below a nested router it
-/// is not.
+/// is not; and how long a whole body may take to come.
 #[derive(Clone, Copy)]
-struct Limit(usize);
+struct Limit {
+    bytes: usize,
+    patience: Duration,
+}
 
 /// Refuses a body whose announced length is over its limit.
-pub async fn limit(State(limits): State<Limits>, mut request: Request, next: Next) -> Response {
+pub async fn limit(
+    State((limits, patience)): State<(Limits, Duration)>,
+    mut request: Request,
+    next: Next,
+) -> Response {
     let limit = limit_for(request.uri().path(), &limits);
-    request.extensions_mut().insert(Limit(limit));
+    request.extensions_mut().insert(Limit { bytes: limit, patience });
     let least = request.body().size_hint().lower();
     if usize::try_from(least).is_ok_and(|least| least <= limit) {
         next.run(request).await
@@ -73,20 +80,22 @@ pub async fn limit(State(limits): State<Limits>, mut request: Request, next: Nex
 /// Reads the whole body before the handler runs.
 pub async fn read(request: Request, next: Next) -> Response {
     let limit = request.extensions().get::<Limit>();
-    let limit = limit.expect("the layer `limit` stands in front of every route").0;
+    let Limit { bytes, patience } =
+        *limit.expect("the layer `limit` stands in front of every route");
     let (head, body) = request.into_parts();
-    match tokio::time::timeout(PATIENCE, Limited::new(body, limit).collect()).await {
+    match tokio::time::timeout(patience, Limited::new(body, bytes).collect()).await {
         Ok(Ok(collected)) => {
             next.run(Request::from_parts(head, Body::from(collected.to_bytes()))).await
         }
-        Ok(Err(error)) if error.is::<LengthLimitError>() => too_large(limit),
+        Ok(Err(error)) if error.is::<LengthLimitError>() => too_large(bytes),
         Ok(Err(_)) => Refused::code(Code::RequestInvalid)
             .detail("The body ended before its announced length.")
             .into_response(),
-        Err(_) => Refused::code(Code::RequestInvalid)
-            .status(StatusCode::REQUEST_TIMEOUT)
-            .detail("The body did not arrive within 15 seconds.")
-            .into_response(),
+        Err(_) => {
+            let detail = format!("The body did not arrive within {} seconds.", patience.as_secs());
+            let refused = Refused::code(Code::RequestInvalid).detail(detail);
+            last(refused.status(StatusCode::REQUEST_TIMEOUT).into_response())
+        }
     }
 }
 

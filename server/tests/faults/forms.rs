@@ -11,12 +11,14 @@ use crate::{
     clocks::wrong_clocks,
     controls,
     cuts::{Way, cut},
+    disk::full_disk,
     kills::{POINTS, Point, kill_at},
     pauses,
     races::race,
     report::{Tally, say},
     rescue::rescue,
     restarts::restart,
+    rolling::rolling,
     seed::seed,
 };
 
@@ -94,6 +96,16 @@ async fn the_database_restarts_under_load_and_nothing_is_lost() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn servers_are_replaced_under_load_and_no_request_is_cut() {
+    rolling(12).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_full_disk_is_refused_whole_and_heals() {
+    full_disk().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn cut_from_provider_or_database_nothing_is_doubled_or_lost() {
     for way in [Way::Provider, Way::Database] {
         cut(way, 15).await;
@@ -134,6 +146,10 @@ async fn long_form() {
     }
     all += Box::pin(race(1_000)).await;
     all += restart(20).await;
+    all += rolling(50).await;
+    if let Some(tally) = full_disk().await {
+        all += tally;
+    }
     for way in [Way::Provider, Way::Database] {
         all += cut(way, 60).await;
     }

@@ -14,6 +14,7 @@ use testkit::{TestDatabase, eventually};
 use crate::{
     invariants::invariants,
     postgres::Server,
+    processes::Process,
     report::{Tally, say},
     scene::{LIMIT, Scene},
     seed,
@@ -27,7 +28,7 @@ pub async fn restart(times: u32) -> Tally {
     let mut server = tokio::task::spawn_blocking(Server::start).await.unwrap();
     let database = TestDatabase::create_at(&server.url()).await;
     let scene = Arc::new(Scene::open_on("restart", true, database).await);
-    let mut workers = [scene.worker(&[]), scene.worker(&[])];
+    let mut workers = [scene.worker(&[]), scene.worker(&[]), server_of(&scene)];
     let over = Arc::new(AtomicBool::new(false));
     let load = tokio::spawn(load(scene.clone(), over.clone()));
     let mut longest = Duration::ZERO;
@@ -57,7 +58,7 @@ pub async fn restart(times: u32) -> Tally {
     scene.quiet().await;
     let accepted = scene.all_asked().len();
     say(&format!(
-        "restart: {times} restarts, accepted {accepted}, told to try again {refused}, longest outage {:.1} s",
+        "R17, restart: {times} restarts, 0 of 3 processes ended, accepted {accepted}, told to try again {refused}, longest outage {:.1} s",
         longest.as_secs_f64()
     ));
     let tally = Tally::of(0, accepted, invariants(&scene).await);
@@ -66,6 +67,12 @@ pub async fn restart(times: u32) -> Tally {
     drop(Arc::into_inner(scene));
     tokio::task::spawn_blocking(move || drop(server)).await.unwrap();
     tally
+}
+
+/// Console and API, without workers: it has pools and a listener of its own to lose.
+fn server_of(scene: &Scene) -> Process {
+    let place = [("ONCEOVER_ADDR", "127.0.0.1:0")];
+    scene.process(&["serve", "--no-workers"], "ready: ", &place).0
 }
 
 /// Requests one after the other; each that fails is sent again under its key, as a client does.

@@ -273,7 +273,7 @@ async fn a_stop_ends_streams_at_once() {
     let (stop, stopped) = watch::channel(false);
     let (config, engine) = (stage.config.clone(), stage.state.engine.clone());
     let server = tokio::spawn(async move {
-        serve::serve_on(&config, engine, listener, false, stopped).await.map_err(|_| ())
+        serve::serve_on(&config, engine, (listener, None), false, stopped).await.map_err(|_| ())
     });
     let mut connection = TcpStream::connect(addr).await.unwrap();
     let request = format!(

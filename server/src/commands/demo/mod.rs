@@ -44,6 +44,10 @@ const EVENT_ATTEMPTS: i32 = 2;
 /// # Errors
 /// [`Failure`] where the address is taken, or a part does not start.
 pub fn run(config: &Config) -> Result<(), Failure> {
+    if config.tls.is_some() {
+        let why = "ONCEOVER_TLS_CERTIFICATE is for `onceover serve`; the demo speaks plain http on this machine";
+        return Err(Failure::new(why));
+    }
     std::fs::create_dir_all(&config.data).map_err(|error| {
         Failure::doing(&format!("cannot make {}", config.data.display()), &error)
     })?;
@@ -118,7 +122,7 @@ async fn on(mut config: Config, listener: std::net::TcpListener) -> Result<(), F
     let (quit, server_stop) = watch::channel(false);
     let console = tokio::spawn({
         let (config, engine) = (config.clone(), engine.clone());
-        async move { serve::serve_on(&config, engine, listener, true, server_stop).await }
+        async move { serve::serve_on(&config, engine, (listener, None), true, server_stop).await }
     });
     first_page::opens(bound).await?;
     let demo = kept::Demo {
