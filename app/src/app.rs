@@ -29,6 +29,7 @@ use crate::{
         reveal,
         search::SearchPage,
         sign_in::SignInPage,
+        tokens,
         views::ViewsPage,
         workflows,
     },
@@ -84,10 +85,16 @@ pub fn App() -> impl IntoView {
                     <Route path=path!("/admin/staff") view=admin::StaffPage ssr=SsrMode::Async/>
                     <Route path=path!("/admin/staff/:id") view=admin::MemberPage ssr=SsrMode::Async/>
                     <Route path=path!("/admin/staff/:id/:verb") view=admin::GrantPage ssr=SsrMode::Async/>
+                    <Route path=path!("/admin/tokens") view=tokens::TokensPage ssr=SsrMode::Async/>
+                    <Route path=path!("/admin/new-token") view=tokens::NewServicePage ssr=SsrMode::Async/>
+                    <Route path=path!("/admin/tokens/:id") view=tokens::TokenPage ssr=SsrMode::Async/>
+                    <Route path=path!("/admin/tokens/:id/:verb") view=tokens::RevokePage ssr=SsrMode::Async/>
+                    <Route path=path!("/tokens/made") view=tokens::MadePage ssr=SsrMode::Async/>
                     <Route path=path!("/leases") view=LeasesPage ssr=SsrMode::Async/>
                     <Route path=path!("/reveals/:id") view=reveal::ShownPage ssr=SsrMode::Async/>
                     <Route path=path!("/receipts/:id") view=ReceiptPage ssr=SsrMode::Async/>
                     <Route path=path!("/me") view=MePage ssr=SsrMode::Async/>
+                    <Route path=path!("/me/new-token") view=tokens::NewOwnPage ssr=SsrMode::Async/>
                     <Route path=path!("/search") view=SearchPage ssr=SsrMode::Async/>
                     <Route path=path!("/views") view=ViewsPage ssr=SsrMode::Async/>
                     <Route path=path!("/help") view=HelpPage ssr=SsrMode::Async/>

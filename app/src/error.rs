@@ -239,6 +239,14 @@ fields! {
     ApprovalTtlMs = "approval_ttl_ms", "A request for a second person stands", "A length of time from 1 s to 30 d.";
     /// A policy as a whole.
     Policy = "policy", "The policy", "Change something: as it is, nothing would change, or two of its fields contradict each other.";
+    /// What a token is called.
+    TokenName = "token_name", "Name", "A line of at most 100 characters, such as billing worker, that no token of this tenant has or had.";
+    /// Which kinds a token covers.
+    Kinds = "kinds", "Kinds", "Names of kinds that this tenant has, with commas between them, at most 100; nothing is all of them.";
+    /// Which calls a token covers.
+    Verbs = "verbs", "What it may be used for", "Choose at least one.";
+    /// How long a token lasts.
+    Days = "days", "Days until it expires", "A whole number from 1 to 365; for your own token to 90.";
     /// The role that a person is given.
     Role = "role", "New role", "Choose one that the person does not have yet.";
     /// An incident's title.

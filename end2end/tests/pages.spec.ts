@@ -123,6 +123,23 @@ test('kinds and staff, for an administrator @no-js', async ({ page }) => {
   await look(page, 'member-grant')
 })
 
+test('tokens, the form of one, and one that is made @no-js', async ({ page }) => {
+  test.setTimeout(120_000)
+  await signIn(page, 'admin@acme.test', '/admin/tokens')
+  await look(page, 'tokens')
+  await page.locator('main a.row-link').first().click()
+  await expect(page).toHaveURL(/\/admin\/tokens\/[0-9a-f-]{36}/)
+  await look(page, 'token')
+  await page.goto(`${new URL(page.url()).pathname}/revoke`)
+  await look(page, 'token-revoke')
+  await page.goto('/admin/new-token')
+  await look(page, 'token-form')
+  await page.goto('/me/new-token')
+  await look(page, 'token-form-own')
+  await page.goto('/tokens/made')
+  await look(page, 'token-not-shown')
+})
+
 test('the forms of a file, of masked fields and of a policy @no-js', async ({ page, request }) => {
   test.setTimeout(240_000)
   const payment = await unknownPayment(request, 'forms')

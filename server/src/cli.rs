@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use clap::{Parser, Subcommand};
-use domain::access::Role;
+use domain::{access::Role, token::TokenVerb};
 
 /// Effects that must happen once: engine, JSON API and console.
 #[derive(Debug, Parser)]
@@ -104,9 +104,19 @@ pub enum Token {
         /// Make a person's token instead of a service's: the person's email.
         #[arg(long, value_name = "EMAIL")]
         staff: Option<String>,
+        /// What the token may be used for: reserve, report, claim, inbox, workflows and read for a
+        /// service's, read and decide for a person's; everything where none is named.
+        #[arg(long, value_delimiter = ',')]
+        verbs: Vec<TokenVerb>,
         /// Days until it expires; a service's may last until it is revoked.
         #[arg(long, value_name = "DAYS")]
         expires_in: Option<i32>,
+    },
+    /// List the tokens of a tenant, those that work first; never their texts.
+    List {
+        /// The tenant's short name.
+        #[arg(long)]
+        tenant: String,
     },
     /// Make a token useless at once.
     Revoke {

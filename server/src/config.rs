@@ -67,6 +67,8 @@ pub struct Config {
     pub tls: Option<TlsFiles>,
     /// What connections may take.
     pub bounds: Bounds,
+    /// Proxies in front that each write down whom they were asked by.
+    pub trusted_hops: usize,
     /// The database of services and workers; carries a password.
     pub database_url: Option<Secret>,
     /// The database as its owner, for migrations.
@@ -155,6 +157,7 @@ impl Config {
             bounds: connections::bounds(&mut source, tls.is_some(), drain)?,
             tls,
             migrate_url: migrate_url.or_else(|| database_url.clone()),
+            trusted_hops: source.between("ONCEOVER_TRUSTED_HOPS", 0, 0, 10)?,
             database_url,
             engine_connections: source.between("ONCEOVER_ENGINE_CONNECTIONS", 16, 2, 500)?,
             console_connections: source.between("ONCEOVER_CONSOLE_CONNECTIONS", 8, 1, 500)?,

@@ -24,5 +24,6 @@ pub mod router;
 pub mod security;
 pub mod shutdown;
 pub mod telemetry;
+pub mod tokens;
 pub mod v1;
 pub mod views;

@@ -25,8 +25,14 @@ use crate::{
     bodies, context, evidence, exports, files, health,
     live::{self, Live},
     report,
-    security::{body, detach, headers, host, origin, origin::Site, request},
-    v1, views,
+    security::{
+        body, client, detach, headers, host,
+        limiter::{self, Limiter},
+        origin,
+        origin::Site,
+        request,
+    },
+    tokens, v1, views,
 };
 
 /// What handlers share.
@@ -44,6 +50,10 @@ pub struct AppState {
     pub live: Live,
     /// How long a whole body may take to come.
     pub body_patience: Duration,
+    /// How much each may ask.
+    pub limiter: Limiter,
+    /// Proxies in front whose word about the client is taken.
+    pub trusted_hops: usize,
 }
 
 impl FromRef<AppState> for LeptosOptions {
@@ -68,6 +78,7 @@ pub fn behind_the_outer_layers(routes: Router<AppState>, state: AppState) -> Rou
     let bodies = (state.engine.settings().limits, state.body_patience);
     let outer = ServiceBuilder::new()
         .layer(from_fn(headers::secure))
+        .layer(from_fn_with_state(state.trusted_hops, client::find))
         .layer(from_fn(request::trace))
         .layer(CatchPanicLayer::custom(request::after_panic))
         .layer(from_fn_with_state(bodies, body::limit))
@@ -81,6 +92,7 @@ fn pages(state: &AppState) -> Router<AppState> {
     let guarded = ServiceBuilder::new()
         .layer(from_fn_with_state(state.site.clone(), origin::guard))
         .layer(from_fn_with_state(state.clone(), session::read))
+        .layer(from_fn_with_state(state.limiter.clone(), limiter::pages))
         .layer(from_fn(session::require));
     let options = state.leptos.clone();
     let whole = bodies::PARTS.into_iter().fold(Router::new(), |router, part| {
@@ -98,6 +110,7 @@ fn pages(state: &AppState) -> Router<AppState> {
         .route("/workflows/{id}/artifact", get(artifacts::download))
         .route(context::REPORT, get(report::page_or_file))
         .route("/preferences", post(preferences::set))
+        .route(tokens::POSTED_TO, post(tokens::issue))
         .route("/views", post(views::save))
         .route("/views/{id}", post(views::change))
         .route("/export/{list}", get(exports::download))
@@ -110,11 +123,13 @@ fn pages(state: &AppState) -> Router<AppState> {
     innermost(pages).layer(guarded)
 }
 
-/// The JSON API: by bearer token, so without the origin guard; webhooks by signature alone.
+/// The JSON API: by bearer token, so without the origin guard; webhooks by signature alone. A program is
+/// counted once its token is known, and a guess by the address that it came from.
 fn api(state: &AppState) -> Router<AppState> {
-    innermost(v1::by_token())
-        .layer(from_fn_with_state(state.clone(), v1::auth::require))
-        .merge(innermost(v1::by_signature()))
+    innermost(v1::by_token()).layer(from_fn_with_state(state.clone(), v1::auth::require)).merge(
+        innermost(v1::by_signature())
+            .layer(from_fn_with_state(state.limiter.clone(), limiter::guesses)),
+    )
 }
 
 /// Stands right before the handlers: the body is there in full, and what has begun is finished.

@@ -105,11 +105,13 @@ pub enum Permission {
     ManageStaff,
     /// Make and revoke tokens.
     ManageTokens,
+    /// Make and revoke one's own tokens.
+    OwnTokens,
 }
 
 impl Permission {
     /// All rights.
-    pub const ALL: [Self; 22] = [
+    pub const ALL: [Self; 23] = [
         Self::Read,
         Self::Confirm,
         Self::Release,
@@ -132,6 +134,7 @@ impl Permission {
         Self::ManageKinds,
         Self::ManageStaff,
         Self::ManageTokens,
+        Self::OwnTokens,
     ];
 
     /// The right in words, as `/me` and refusals name it.
@@ -159,7 +162,8 @@ impl Permission {
             Self::ShareViews => "share views of lists with the team",
             Self::ManageKinds => "change operation kinds",
             Self::ManageStaff => "change staff and roles",
-            Self::ManageTokens => "make and revoke tokens",
+            Self::ManageTokens => "make tokens of services and revoke any",
+            Self::OwnTokens => "make and revoke your own tokens",
         }
     }
 
@@ -175,7 +179,7 @@ impl Permission {
 pub const fn permits(role: Role, permission: Permission) -> bool {
     use Permission as P;
     match permission {
-        P::Read => true,
+        P::Read | P::OwnTokens => true,
         P::Confirm
         | P::Release
         | P::Compensate

@@ -43,11 +43,13 @@ pub enum TargetType {
     Staff,
     /// One verb for many records.
     Bulk,
+    /// A bearer token of the JSON API.
+    Token,
 }
 
 impl TargetType {
     /// All of them.
-    pub const ALL: [Self; 11] = [
+    pub const ALL: [Self; 12] = [
         Self::Operation,
         Self::Workflow,
         Self::Compensation,
@@ -59,6 +61,7 @@ impl TargetType {
         Self::OperationKind,
         Self::Staff,
         Self::Bulk,
+        Self::Token,
     ];
 
     /// The word in the database, the audit log and the JSON API.
@@ -76,6 +79,7 @@ impl TargetType {
             Self::OperationKind => "operation_kind",
             Self::Staff => "staff",
             Self::Bulk => "bulk",
+            Self::Token => "token",
         }
     }
 
@@ -94,6 +98,7 @@ impl TargetType {
             Self::OperationKind => "/admin/kinds",
             Self::Staff => "/admin/staff",
             Self::Bulk => "/bulks",
+            Self::Token => "/admin/tokens",
         }
     }
 
@@ -112,6 +117,7 @@ impl TargetType {
             Self::OperationKind => "kind",
             Self::Staff => "person",
             Self::Bulk => "bulk",
+            Self::Token => "token",
         }
     }
 }
@@ -233,6 +239,10 @@ verbs! {
     PutKind = "put_kind";
     /// Give a person another role.
     Grant = "grant";
+    /// Make a token; its text is shown once, to whoever made it.
+    Issue = "issue";
+    /// Make a token useless at once.
+    Revoke = "revoke";
 }
 
 impl Verb {
@@ -259,6 +269,7 @@ impl Verb {
             TargetType::OperationKind => &[Self::PutKind],
             TargetType::Staff => &[Self::Grant],
             TargetType::Bulk => &[Self::Run, Self::Pause, Self::Resume, Self::Abandon],
+            TargetType::Token => &[Self::Issue, Self::Revoke],
         }
     }
 
@@ -283,6 +294,8 @@ impl Verb {
             Self::Withdraw => Permission::Read,
             Self::PutKind => Permission::ManageKinds,
             Self::Grant => Permission::ManageStaff,
+            // One's own takes less; whose it is stands on the row.
+            Self::Issue | Self::Revoke => Permission::ManageTokens,
         }
     }
 

@@ -284,7 +284,8 @@ pub const fn in_bulk(target: TargetType) -> &'static [Verb] {
         | TargetType::Approval
         | TargetType::OperationKind
         | TargetType::Staff
-        | TargetType::Bulk => &[],
+        | TargetType::Bulk
+        | TargetType::Token => &[],
     }
 }
 

@@ -23,6 +23,7 @@ pub mod preferences;
 pub mod problem;
 pub mod reconciliation;
 pub mod record;
+pub mod token;
 pub mod verdict;
 pub mod view;
 pub mod workflow;

@@ -114,6 +114,8 @@ codes! {
     SignInFailed = "sign_in_failed", 401, "Email and password do not match an account.", "You are not signed in.";
     /// Too many tries.
     TooManyAttempts = "too_many_attempts", 429, "Too many attempts to sign in.", "You are not signed in. Wait fifteen minutes and try again.";
+    /// More calls than the limiter lets pass (T40).
+    RateLimited = "rate_limited", 429, "Too many requests in a short time.", "Nothing was done. Wait as long as Retry-After says, then send the same request again: it carries the same key.";
     /// No such record in this tenant.
     NotFound = "not_found", 404, "There is no such record here.", "Check the link, and the tenant you are signed in to.";
     /// A field of a body or form that can be read is missing or wrong.

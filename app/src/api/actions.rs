@@ -51,9 +51,10 @@ pub async fn decide_record(
     let posted =
         Posted { version, amount_minor, currency, role, records, reason, ..Posted::default() };
     let named = target_type.parse::<TargetType>().ok().zip(verb.parse::<Verb>().ok());
-    // What opens an incident, or gathers into one, has a form of its own.
+    // What opens an incident, gathers into one or makes a token has a form of its own.
     let fits = |(target_type, verb): &(TargetType, Verb)| {
-        Verb::on(*target_type).contains(verb) && !matches!(verb, Verb::Open | Verb::Add)
+        Verb::on(*target_type).contains(verb)
+            && !matches!(verb, Verb::Open | Verb::Add | Verb::Issue)
     };
     let Some((target_type, verb)) = named.filter(fits) else {
         return Err(refuse(ConsoleError::code_only(Code::RequestInvalid)));

@@ -29,5 +29,6 @@ pub mod refused;
 pub mod reveal;
 pub mod search;
 pub mod session;
+pub mod tokens;
 pub mod views;
 mod written;

@@ -80,13 +80,14 @@ const PLACES: [(&str, &str); 17] = [
     ("admin", "Administration"),
     ("receipts", "Receipt"),
     ("reveals", "Revealed fields"),
+    ("tokens", "Tokens"),
     ("search", "Search"),
     ("views", "Views of lists"),
     ("help", "Help"),
 ];
 
 /// First parts that are no pages themselves: what stands below them is.
-const NO_PAGES: [&str; 4] = ["compensations", "admin", "receipts", "reveals"];
+const NO_PAGES: [&str; 5] = ["compensations", "admin", "receipts", "reveals", "tokens"];
 
 /// The way to a page: each step but the last is a link, where it has a page of its own.
 fn crumbs(path: &str) -> Vec<AnyView> {
@@ -95,6 +96,7 @@ fn crumbs(path: &str) -> Vec<AnyView> {
     let steps: Vec<(String, Option<String>)> = match (place, parts.as_slice()) {
         (None, []) => vec![("Attention".into(), None)],
         (None, ["me"]) => vec![("You".into(), None)],
+        (None, ["me", form]) => vec![("You".into(), Some("/me".into())), (step_word(form), None)],
         (Some((first, word)), [_, rest @ ..]) => {
             let mut way = format!("/{first}");
             let own = (!NO_PAGES.contains(first)).then(|| way.clone());
@@ -126,6 +128,9 @@ fn step_word(part: &str) -> String {
         "new-kind" => "Add a kind".into(),
         "put_kind" => "Change the policy".into(),
         "staff" => "Staff".into(),
+        "tokens" => "Tokens".into(),
+        "new-token" => "Make a token".into(),
+        "made" => "Made".into(),
         "report" => "Report".into(),
         "gather" => "Gather".into(),
         "evidence" => "Evidence".into(),

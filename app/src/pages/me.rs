@@ -15,7 +15,7 @@ use crate::{
         preferences_form::PreferencesForm,
     },
     error::{ConsoleError, RefusalView},
-    pages::address::query,
+    pages::{address::query, tokens::OwnTokens},
 };
 
 /// The signed-in person's page.
@@ -63,6 +63,7 @@ fn content(me: Result<Me, ConsoleError>, refused: Option<RefusalView>) -> AnyVie
                 <h2 class="section-title" id="preferences">"How the console looks to you"</h2>
                 <PreferencesForm refused/>
             </section>
+            <OwnTokens/>
             <section class="section" aria-labelledby="rights">
                 <h2 class="section-title" id="rights">"What you may do in this tenant"</h2>
                 <ul class="rights">{rights.collect_view()}</ul>

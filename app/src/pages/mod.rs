@@ -23,5 +23,6 @@ mod record;
 pub mod reveal;
 pub mod search;
 pub mod sign_in;
+pub mod tokens;
 pub mod views;
 pub mod workflows;

@@ -10,6 +10,7 @@ use domain::{
     ids::{SessionId, StaffId, TenantId, TokenId},
     preferences::Preferences,
     problem::Code,
+    token::{TokenVerb, covers},
 };
 
 use crate::{actor::Actor, error::EngineError};
@@ -21,6 +22,36 @@ pub enum Caller {
     Staff(StaffCaller),
     /// A service.
     Service(ServiceCaller),
+}
+
+impl Caller {
+    /// The token that it came with; `None` for a browser's session.
+    #[must_use]
+    pub fn token_id(&self) -> Option<TokenId> {
+        match self {
+            Self::Staff(staff) => staff.token.as_ref().map(|token| token.id),
+            Self::Service(service) => Some(service.token_id),
+        }
+    }
+
+    /// Whether the token covers a call; a session covers all.
+    #[must_use]
+    pub fn covers_verb(&self, verb: TokenVerb) -> bool {
+        match self {
+            Self::Staff(staff) => {
+                staff.token.as_ref().is_none_or(|token| covers(&token.verbs, verb))
+            }
+            Self::Service(service) => covers(&service.verbs, verb),
+        }
+    }
+}
+
+/// The token that a person's program came with.
+#[derive(Debug)]
+pub(crate) struct StaffToken {
+    pub(crate) id: TokenId,
+    /// Empty: all.
+    pub(crate) verbs: Vec<TokenVerb>,
 }
 
 /// A person in one tenant.
@@ -37,6 +68,8 @@ pub struct StaffCaller {
     pub(crate) asked_at: DateTime<Utc>,
     /// Shared, for a caller is kept in every command's future.
     pub(crate) preferences: Option<Arc<Preferences>>,
+    /// `None` for a browser's session, and for work that goes on without its person.
+    pub(crate) token: Option<Arc<StaffToken>>,
 }
 
 impl StaffCaller {
@@ -134,6 +167,8 @@ pub struct ServiceCaller {
     pub(crate) name: String,
     pub(crate) tenant_id: TenantId,
     pub(crate) kinds: Vec<String>,
+    /// Empty: all.
+    pub(crate) verbs: Vec<TokenVerb>,
     pub(crate) request_id: String,
 }
 

@@ -37,7 +37,9 @@ pub mod workflows;
 
 use std::sync::Arc;
 
-pub use actions::{Acted, ActionRequest, Attach, Attached, Decided, Settling};
+pub use actions::{
+    Acted, ActionRequest, AskToken, Attach, Attached, Decided, Issued, NewToken, Settling,
+};
 pub use actor::Actor;
 pub use bulk::FreezeRequest;
 pub use caller::{Caller, ServiceCaller, StaffCaller, Standing};

@@ -93,6 +93,16 @@ pub struct Limits {
     pub session_streams: usize,
     /// The most rows of one export of a list.
     pub export_rows: i64,
+    /// Tries to sign in to one account within a quarter of an hour (T14).
+    pub account_tries: i32,
+    /// Failed tries to sign in from one address within a quarter of an hour (T14, T40).
+    pub address_tries: i32,
+    /// Calls of one token in a minute.
+    pub token_calls: u32,
+    /// Requests of one signed-in person in a minute.
+    pub account_calls: u32,
+    /// Requests of one address in a minute that come with neither session nor token.
+    pub address_calls: u32,
     /// Without a request for so many minutes, a session ends (T11).
     pub session_idle_min: i32,
     /// So many minutes after sign-in a session ends, however busy (T11).
@@ -121,6 +131,11 @@ impl Default for Limits {
             streams: 500,
             session_streams: 4,
             export_rows: 10_000,
+            account_tries: 5,
+            address_tries: 100,
+            token_calls: 120_000,
+            account_calls: 6_000,
+            address_calls: 1_200,
             session_idle_min: 30,
             session_absolute_min: 8 * 60,
         }

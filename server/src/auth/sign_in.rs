@@ -10,7 +10,7 @@ use axum::{
     response::{IntoResponse, Response},
 };
 use domain::problem::Code;
-use engine::EngineError;
+use engine::{EngineError, identity::SIGN_IN_WINDOW_S};
 use serde::Deserialize;
 
 use super::{
@@ -21,7 +21,7 @@ use crate::{
     context,
     refusal::Refused,
     router::AppState,
-    security::{location, nonce::Nonce, request::RequestId},
+    security::{client::Client, location, nonce::Nonce, request::RequestId},
 };
 
 /// The sign-in form.
@@ -38,6 +38,7 @@ pub async fn sign_in(
     State(state): State<AppState>,
     Extension(request_id): Extension<RequestId>,
     Extension(nonce): Extension<Nonce>,
+    client: Option<Extension<Client>>,
     headers: HeaderMap,
     form: Result<Form<SignIn>, FormRejection>,
 ) -> Response {
@@ -48,7 +49,8 @@ pub async fn sign_in(
             return unread(&rejection, fields).into_response();
         }
     };
-    match check(&state, &form, request_id.as_str()).await {
+    let client = client.map(|Extension(client)| client);
+    match check(&state, &form, client, request_id.as_str()).await {
         Ok(token) => {
             if let Some(old) = SessionToken::of(&headers) {
                 // Best effort: the new session stands either way, and the old one runs out.
@@ -71,8 +73,14 @@ pub async fn sign_in(
     }
 }
 
-async fn check(state: &AppState, form: &SignIn, request_id: &str) -> Result<String, EngineError> {
-    let attempt = state.engine.begin_sign_in(form.email.trim()).await?;
+async fn check(
+    state: &AppState,
+    form: &SignIn,
+    client: Option<Client>,
+    request_id: &str,
+) -> Result<String, EngineError> {
+    let from = client.map(Client::network);
+    let attempt = state.engine.begin_sign_in_from(form.email.trim(), from).await?;
     let fits = state.passwords.verify(&form.password, attempt.password_hash()).await;
     let session = state.engine.finish_sign_in(attempt, fits, request_id).await?;
     Ok(session.token)
@@ -92,6 +100,7 @@ async fn too_many(state: &AppState, nonce: Nonce, headers: &HeaderMap, next: &st
     request.extensions_mut().insert(nonce);
     let mut response = context::render_page(state, request).await;
     *response.status_mut() = StatusCode::TOO_MANY_REQUESTS;
+    response.headers_mut().insert(header::RETRY_AFTER, HeaderValue::from(SIGN_IN_WINDOW_S));
     response
 }
 

@@ -19,6 +19,7 @@ use crate::{
     live::Live,
     refusal::chain,
     router::{AppState, router},
+    security::limiter::Limiter,
     shutdown::{self, stopped},
 };
 
@@ -83,7 +84,10 @@ pub async fn serve_on(
 /// # Errors
 /// [`Failure`] where the site's options cannot be read.
 pub fn state(config: &Config, engine: Engine, bound: SocketAddr) -> Result<AppState, Failure> {
+    let limiter = Limiter::new(&config.limits);
     Ok(AppState {
+        limiter,
+        trusted_hops: config.trusted_hops,
         engine,
         leptos: site(config)?,
         passwords: Passwords::new(),

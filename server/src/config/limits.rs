@@ -110,6 +110,31 @@ pub(super) fn read(source: &mut Source) -> Result<Limits, ConfigError> {
             100,
             MAX_EXPORT,
         )?,
+        account_tries: source.between("ONCEOVER_SIGN_IN_TRIES", default.account_tries, 3, 20)?,
+        address_tries: source.between(
+            "ONCEOVER_SIGN_IN_TRIES_OF_ADDRESS",
+            default.address_tries,
+            10,
+            1_000_000,
+        )?,
+        token_calls: source.between(
+            "ONCEOVER_MAX_TOKEN_CALLS",
+            default.token_calls,
+            60,
+            10_000_000,
+        )?,
+        account_calls: source.between(
+            "ONCEOVER_MAX_ACCOUNT_CALLS",
+            default.account_calls,
+            60,
+            10_000_000,
+        )?,
+        address_calls: source.between(
+            "ONCEOVER_MAX_ADDRESS_CALLS",
+            default.address_calls,
+            60,
+            10_000_000,
+        )?,
         // Requests are noted to the minute, so a shorter idle time would end a session in use.
         session_idle_min: source.between(
             "ONCEOVER_SESSION_IDLE_MINUTES",

@@ -5,7 +5,6 @@ use std::{convert::Infallible, future::Future, net::SocketAddr, time::Duration};
 use axum::{
     Router,
     body::Body,
-    extract::ConnectInfo,
     http::{HeaderValue, Request, Response, header},
 };
 use hyper::{body::Incoming, server::conn::http1, service::service_fn};
@@ -23,7 +22,7 @@ use super::{
     activity::{Activity, Answer, Overdue},
     pace::Paced,
 };
-use crate::shutdown::stopped;
+use crate::{security::client::Peer, shutdown::stopped};
 
 /// How long a connection stays open after the stop though it rests: what is already on its way to
 /// it is answered, and the answer says that it is the last.
@@ -105,7 +104,7 @@ fn answer(
 ) -> impl Future<Output = Result<Response<Answer>, Infallible>> + use<> {
     let answering = activity.answering();
     let mut request = request.map(Body::new);
-    request.extensions_mut().insert(ConnectInfo(peer));
+    request.extensions_mut().insert(Peer(peer));
     async move {
         let mut response = router.oneshot(request).await?;
         if *stop.borrow() {

@@ -14,7 +14,7 @@ use axum::{
 use domain::problem::Code;
 use tracing::Instrument as _;
 
-use super::nonce::Nonce;
+use super::{client::Client, nonce::Nonce};
 use crate::refusal::{Reader, Refused, render};
 
 const REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");
@@ -49,6 +49,7 @@ pub async fn trace(mut request: Request, next: Next) -> Response {
     let method = request.method().clone();
     let reader = Reader::of(request.uri().path(), request.headers());
     let nonce = request.extensions().get::<Nonce>().cloned();
+    let client = request.extensions().get::<Client>().map(|client| client.0.to_string());
     let route: Arc<str> =
         request.extensions().get::<MatchedPath>().map_or("(none)", MatchedPath::as_str).into();
     request.extensions_mut().insert(id.clone());
@@ -65,6 +66,7 @@ pub async fn trace(mut request: Request, next: Next) -> Response {
         http.route = %route,
         http.status = response.status().as_u16(),
         duration_ms = milliseconds,
+        client.address = client,
         request_id = %id,
         "request"
     );

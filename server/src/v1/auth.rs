@@ -11,7 +11,12 @@ use axum::{
 use domain::problem::Code;
 use engine::{Caller, ServiceCaller, StaffCaller};
 
-use crate::{refusal::Refused, router::AppState, security::request::RequestId};
+use super::verbs;
+use crate::{
+    refusal::Refused,
+    router::AppState,
+    security::{client::Client, request::RequestId},
+};
 
 /// The longest token looked up, in bytes.
 const MAX_TOKEN: usize = 512;
@@ -28,7 +33,8 @@ fn bearer(headers: &HeaderMap) -> Option<&str> {
         .then_some(token)
 }
 
-/// Puts the [`Caller`] into the request, or refuses with 401.
+/// Puts the [`Caller`] into the request, or refuses: 401 without one, 429 beyond a limit, 403 where the
+/// token does not cover the call.
 pub async fn require(State(state): State<AppState>, mut request: Request, next: Next) -> Response {
     let id = request.extensions().get::<RequestId>().map(ToString::to_string).unwrap_or_default();
     let found = match bearer(request.headers()) {
@@ -37,10 +43,18 @@ pub async fn require(State(state): State<AppState>, mut request: Request, next: 
     };
     match found {
         Ok(Some(caller)) => {
+            let may = state.limiter.program(&caller).and_then(|()| verbs::check(&caller, &request));
+            if let Err(refused) = may {
+                return refused.into_response();
+            }
             request.extensions_mut().insert(caller);
             next.run(request).await
         }
-        Ok(None) => Refused::code(Code::Unauthenticated).into_response(),
+        Ok(None) => {
+            let client = request.extensions().get::<Client>().copied();
+            let unknown = Refused::code(Code::Unauthenticated);
+            state.limiter.stranger(client).err().unwrap_or(unknown).into_response()
+        }
         Err(error) => Refused::from(error).into_response(),
     }
 }

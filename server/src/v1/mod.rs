@@ -21,6 +21,7 @@ mod query;
 mod records;
 mod reveal;
 mod rules;
+mod verbs;
 mod webhooks;
 mod workflows;
 

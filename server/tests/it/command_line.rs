@@ -121,7 +121,15 @@ async fn an_administrator_brings_people_and_tokens_in_and_the_doctor_looks() {
         let token = does(&run(&["token", "add", "--tenant", "acme", "--name", "billing"], ""));
         assert!(token.trim().len() >= 43, "{token}");
         refuses(&run(&["token", "add", "--tenant", "acme", "--name", "billing"], ""), "exists");
+        let narrow = ["--name", "reader", "--verbs", "read,claim", "--expires-in", "30"];
+        does(&run(&[&["token", "add", "--tenant", "acme"][..], &narrow].concat(), ""));
+        let wrong = ["token", "add", "--tenant", "acme", "--name", "wrong", "--verbs", "decide"];
+        refuses(&run(&wrong, ""), "cannot have the verb decide");
         does(&run(&["token", "revoke", "--tenant", "acme", "--name", "billing"], ""));
+        let list = does(&run(&["token", "list", "--tenant", "acme"], ""));
+        assert!(list.contains("active\treader\tservice\tread,claim\tall\texpires 20"), "{list}");
+        assert!(list.contains("revoked\tbilling\tservice\tall\tall\texpires never"), "{list}");
+        assert!(!list.contains(token.trim()), "{list}");
         assert!(does(&run(&["doctor"], "")).contains("no fault found"));
         let mut sick = environment.to_vec();
         sick.push(("ONCEOVER_PROVIDERS", "payments.charges=http://127.0.0.1:1/x"));

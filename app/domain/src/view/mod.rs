@@ -23,6 +23,7 @@ mod report;
 mod reveal;
 mod saved_view;
 mod search;
+mod token;
 mod workflow;
 
 pub use approval::ApprovalView;
@@ -50,6 +51,7 @@ pub use report::{IncidentReport, ReportDecision, ReportNote, ReportStake, Sealed
 pub use reveal::{ArtifactName, MaskedFields, RevealView, RevealedBody, RevealedField};
 pub use saved_view::SavedView;
 pub use search::{FoundGroup, FoundRow, MIN_SEARCH_CHARS, Named, SearchView};
+pub use token::TokenView;
 pub use workflow::{
     ArtifactView, FlowRef, OperationLinks, StepCall, StepView, WorkflowDetail, WorkflowMove,
     WorkflowRow,

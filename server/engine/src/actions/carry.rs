@@ -9,7 +9,9 @@ use domain::{
     view::ReceiptState,
 };
 
-use super::{ActionRequest, bulk, hand::Hand, held::Held, kind, member, operation, weigh::Weighed};
+use super::{
+    ActionRequest, bulk, hand::Hand, held::Held, kind, member, operation, token, weigh::Weighed,
+};
 use crate::{
     Engine, compensation,
     database::Tx,
@@ -57,6 +59,11 @@ pub(super) async fn out(
             member::grant(tx, hand, held, &member, request).await
         }
         Held::Bulk(bulk) => bulk::carry_out(tx, hand, request, bulk, id).await,
+        Held::NewToken { id, .. } => {
+            let id = *id;
+            token::issue(tx, hand, held, id, request).await
+        }
+        Held::Token(_) => token::revoke(tx, hand, held, request).await,
     }
 }
 

@@ -6,7 +6,7 @@ use std::borrow::Cow;
 use domain::{
     action::{Subject, TargetType, Verb},
     bulk::totals,
-    ids::{BulkId, OperationId, TenantId},
+    ids::{BulkId, OperationId, TenantId, TokenId},
     money::Money,
     problem::Code,
     view::{ReceiptState, StateWord},
@@ -26,6 +26,7 @@ use crate::{
         operation::Operation,
         staff::{self, Member},
         subject::{self, Locked},
+        token_listing::{self, Token},
     },
 };
 
@@ -46,6 +47,10 @@ pub(super) enum Held {
     NewIncident(Uuid),
     /// A bulk as a whole.
     Bulk(Box<Bulk>),
+    /// A token that is to be made under this id and name; whether it is its maker's own.
+    NewToken { id: Uuid, name: String, own: bool },
+    /// A token.
+    Token(Box<Token>),
 }
 
 impl Held {
@@ -55,11 +60,16 @@ impl Held {
         tenant: TenantId,
         request: &ActionRequest,
     ) -> Result<Self, EngineError> {
-        if request.verb != Verb::Open {
+        if !matches!(request.verb, Verb::Open | Verb::Issue) {
             return Self::lock(tx, tenant, &request.target).await;
         }
         let id = Uuid::try_parse(&request.target.id)
             .map_err(|_| EngineError::refused(Code::NotFound))?;
+        if let Some(new) = &request.token {
+            let made = token_listing::lock(tx, tenant, TokenId::new(id)).await?;
+            let to_make = || Self::NewToken { id, name: new.name.clone(), own: new.own };
+            return Ok(made.map_or_else(to_make, |token| Self::Token(Box::new(token))));
+        }
         let locked = subject::lock(tx, tenant, &request.target).await?;
         Ok(locked.map_or(Self::NewIncident(id), |locked| Self::Record(request.target.kind, locked)))
     }
@@ -91,6 +101,11 @@ impl Held {
                 let held = bulk::lock(tx, tenant, id).await?.ok_or_else(not_found)?;
                 Ok(Self::Bulk(Box::new(held)))
             }
+            TargetType::Token => {
+                let id = subject.id.parse().map_err(|_| not_found())?;
+                let held = token_listing::lock(tx, tenant, id).await?.ok_or_else(not_found)?;
+                Ok(Self::Token(Box::new(held)))
+            }
             // A request is settled by its own commands, under the lock of what it is about.
             // About a conflict nothing is decided.
             TargetType::Approval | TargetType::Conflict => Err(not_found()),
@@ -115,10 +130,11 @@ impl Held {
         match self {
             Self::Operation(held) => held.0.state(),
             Self::Record(_, locked) => locked.state.clone(),
-            Self::Kind(_, None) | Self::NewIncident(_) => of("absent", 0),
+            Self::Kind(_, None) | Self::NewIncident(_) | Self::NewToken { .. } => of("absent", 0),
             Self::Kind(_, Some(current)) => of("in_force", current.1),
             Self::Member(member) => of(member.role.as_str(), member.version),
             Self::Bulk(bulk) => of(bulk.row.status.as_str(), bulk.row.version),
+            Self::Token(token) => of(token.state.as_str(), token.version),
         }
     }
 
@@ -131,6 +147,8 @@ impl Held {
             Self::Member(_) => "role",
             Self::NewIncident(_) => crate::store::incident::OPENED_BY_PERSON,
             Self::Bulk(bulk) => bulk.row.verb.as_str(),
+            Self::NewToken { own, .. } => token_of(*own),
+            Self::Token(token) => token_of(token.person.is_some()),
         }
     }
 
@@ -143,6 +161,8 @@ impl Held {
             Self::Member(member) => Cow::Borrowed(&member.email),
             Self::NewIncident(id) => Cow::Owned(id.to_string()),
             Self::Bulk(bulk) => Cow::Owned(bulk.row.id.to_string()),
+            Self::NewToken { name, .. } => Cow::Borrowed(name),
+            Self::Token(token) => Cow::Borrowed(&token.name),
         }
     }
 
@@ -157,7 +177,11 @@ impl Held {
         match self {
             Self::Operation(held) => held.0.amount.clone(),
             Self::Record(_, locked) => locked.amount.clone(),
-            Self::Kind(..) | Self::Member(_) | Self::NewIncident(_) => None,
+            Self::Kind(..)
+            | Self::Member(_)
+            | Self::NewIncident(_)
+            | Self::NewToken { .. }
+            | Self::Token(_) => None,
             Self::Bulk(bulk) => {
                 let known = bulk.sums.iter().all(|sum| sum.currency.is_some());
                 let mut totals = totals(&bulk.sums);
@@ -174,7 +198,9 @@ impl Held {
             | Self::Kind(..)
             | Self::Member(_)
             | Self::NewIncident(_)
-            | Self::Bulk(_) => None,
+            | Self::Bulk(_)
+            | Self::NewToken { .. }
+            | Self::Token(_) => None,
         }
     }
 
@@ -187,7 +213,9 @@ impl Held {
             | Self::Kind(_, None)
             | Self::Member(_)
             | Self::NewIncident(_)
-            | Self::Bulk(_) => DEFAULT_TTL_MS,
+            | Self::Bulk(_)
+            | Self::NewToken { .. }
+            | Self::Token(_) => DEFAULT_TTL_MS,
         }
     }
 
@@ -196,4 +224,9 @@ impl Held {
         let state = self.state();
         EngineError::refused_with(code, |refusal| refusal.current = Some(state))
     }
+}
+
+/// What a token is called among its like.
+const fn token_of(own: bool) -> &'static str {
+    if own { "token of a person" } else { "token of a service" }
 }

@@ -1,7 +1,6 @@
 //! What people do with incidents: open one about records that they picked, gather more, take some out
 //! again, close it. No record changes by it.
 
-use chrono::{DateTime, TimeDelta, Utc};
 use domain::{
     action::Verb,
     ids::{IncidentId, TenantId},
@@ -12,13 +11,13 @@ use domain::{
 use serde_json::json;
 use uuid::Uuid;
 
-use super::{ActionRequest, carry::Effect, hand::Hand, held::Held, request::unfit, weigh::Weighed};
+use super::{
+    ActionRequest, carry::Effect, hand::Hand, held::Held, minted, request::unfit, weigh::Weighed,
+};
 use crate::{
     database::Tx,
     error::EngineError,
-    store::{
-        incident, incident_listing, incident_record, lease, outbox, record_ref, subject::Locked,
-    },
+    store::{incident, incident_listing, incident_record, outbox, record_ref, subject::Locked},
 };
 
 /// The most records that one request gathers or takes out.
@@ -27,8 +26,6 @@ pub const MAX_GATHERED_AT_ONCE: usize = 200;
 pub const MAX_GATHERED: usize = 1_000;
 /// The longest title, in characters.
 const MAX_SUMMARY: usize = 200;
-/// How old an id may be that a form minted, and how far ahead of the database's clock.
-const MINTED: (TimeDelta, TimeDelta) = (TimeDelta::hours(24), TimeDelta::minutes(5));
 
 /// The refusal of more records than one request takes.
 pub(crate) fn too_many_at_once() -> EngineError {
@@ -44,11 +41,7 @@ pub(super) async fn weigh_opening(
 ) -> Result<Weighed, EngineError> {
     on_record(tx, tenant, request).await?;
     // Incidents stand in lists by the time in their ids.
-    let now = lease::clock(tx).await?;
-    let minted = minted_at(id).filter(|at| *at > now - MINTED.0 && *at < now + MINTED.1);
-    if minted.is_none() {
-        return Err(unfit("id", "an id of version 7 that was made within the last day"));
-    }
+    minted::check(tx, id).await?;
     let summary = request.summary.as_deref().unwrap_or_default();
     if summary.is_empty() || summary.chars().count() > MAX_SUMMARY {
         let words = format!("a title has 1 to {MAX_SUMMARY} characters");
@@ -90,13 +83,6 @@ pub(super) async fn weigh(
         return Err(unfit("records", &words));
     }
     Ok(Weighed::default())
-}
-
-/// When an id of version 7 was made.
-fn minted_at(id: Uuid) -> Option<DateTime<Utc>> {
-    let (seconds, nanos) = id.get_timestamp()?.to_unix();
-    DateTime::from_timestamp(i64::try_from(seconds).ok()?, nanos)
-        .filter(|_| id.get_version_num() == 7)
 }
 
 fn check_count(names: &[RecordName]) -> Result<(), EngineError> {
@@ -205,17 +191,4 @@ pub(super) async fn change(
 
 fn records(count: u64) -> String {
     if count == 1 { "1 record".to_owned() } else { format!("{count} records") }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn only_an_id_that_tells_its_time_can_be_minted() {
-        let id = Uuid::try_parse("0199b2c4-7d1e-7c3a-9f51-0242ac120002").unwrap();
-        assert_eq!(minted_at(id).map(|at| at.timestamp_millis()), Some(0x0199_b2c4_7d1e));
-        assert_eq!(minted_at(Uuid::from_u128(7)), None);
-        assert_eq!(minted_at(Uuid::new_v4()), None);
-    }
 }

@@ -17,19 +17,21 @@ mod held;
 mod incident;
 mod kind;
 mod member;
+mod minted;
 mod operation;
 mod policy;
 mod receipt;
 mod request;
 mod row;
 mod settle;
+mod token;
 mod undo;
 mod view;
 mod weigh;
 
 use chrono::{DateTime, TimeDelta, Utc};
 use domain::{
-    action::{MAX_REASON_CHARS, Subject, Verb},
+    action::{MAX_REASON_CHARS, Subject, TargetType, Verb},
     ids::BulkId,
     problem::Code,
     reconciliation::ProviderAnswer,
@@ -40,6 +42,7 @@ use serde_json::json;
 pub use evidence::{Attach, Attached};
 pub use request::ActionRequest;
 pub use settle::Settling;
+pub use token::{AskToken, Issued, NewToken};
 
 pub(crate) use ask::who_may;
 pub(crate) use bulk::why_two;
@@ -146,7 +149,11 @@ impl Engine {
         if !Verb::on(kind).contains(&verb) {
             return Err(EngineError::refused(Code::NotFound));
         }
-        by.require(verb.permission_on(kind))?;
+        let right = match kind {
+            TargetType::Token => self.right_to_token(by, request).await?,
+            _ => verb.permission_on(kind),
+        };
+        by.require(right)?;
         let request = self.with_named_file(by, request.checked()?).await?;
         let says = self.ask_first(by, &request).await?;
         let decided = retrying(|| async {

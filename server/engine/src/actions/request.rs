@@ -11,6 +11,7 @@ use domain::{
 use serde::{Deserialize, Serialize};
 use uuid::Uuid;
 
+use super::NewToken;
 use crate::{error::EngineError, store::kind::KindPolicy};
 
 /// The longest evidence, in characters; the page says the same.
@@ -54,6 +55,9 @@ pub struct ActionRequest {
     pub policy: Option<Box<KindPolicy>>,
     /// For a person: the new role.
     pub role: Option<Role>,
+    /// For a token that is made: what it covers.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub token: Option<Box<NewToken>>,
     /// For an incident that is opened: its title.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub summary: Option<String>,
@@ -85,6 +89,7 @@ impl ActionRequest {
             overrides: false,
             policy: None,
             role: None,
+            token: None,
             summary: None,
             records: Vec::new(),
         }
@@ -111,6 +116,9 @@ impl ActionRequest {
         }
         if let Some(role) = self.role {
             decision["role"] = serde_json::json!(role);
+        }
+        if let Some(token) = &self.token {
+            decision["token"] = serde_json::json!(token);
         }
         if let Some(summary) = &self.summary {
             decision["summary"] = serde_json::json!(summary);
@@ -172,6 +180,10 @@ impl ActionRequest {
         if request.verb != Verb::Grant {
             request.role = None;
         }
+        request.token = match request.token {
+            Some(token) if request.verb == Verb::Issue => Some(Box::new(token.checked()?)),
+            _ => None,
+        };
         request.summary = trimmed(request.summary).filter(|_| request.verb == Verb::Open);
         if !matches!(request.verb, Verb::Open | Verb::Add | Verb::Remove) {
             request.records.clear();
@@ -206,6 +218,9 @@ impl ActionRequest {
                 Some(_) => Err(unfit("policy", "the policy names another kind")),
                 None => Err(unfit("policy", "the kind's new policy is missing")),
             },
+            (Verb::Issue, _) if self.token.is_none() => {
+                Err(unfit("token_name", "what the token is called is missing"))
+            }
             (Verb::Grant, _) if self.role.is_none() => Err(unfit("role", "the role is missing")),
             _ => Ok(()),
         }

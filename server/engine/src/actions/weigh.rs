@@ -11,7 +11,7 @@ use domain::{
 
 use uuid::Uuid;
 
-use super::{ActionRequest, bulk, held::Held, incident, kind, member, operation};
+use super::{ActionRequest, bulk, held::Held, incident, kind, member, operation, token};
 use crate::{
     Engine,
     compensation::{check_retry, retry_needs_second_person},
@@ -52,6 +52,8 @@ pub(super) async fn weigh(
         Held::Member(member) => member::weigh(member, request),
         Held::NewIncident(id) => incident::weigh_opening(tx, tenant, *id, request).await,
         Held::Bulk(held) => bulk::weigh(tx, held, request).await,
+        Held::NewToken { id, .. } => token::weigh_issue(tx, tenant, *id, request).await,
+        Held::Token(_) => token::weigh_revoke(held, request),
     }
 }
 
@@ -67,6 +69,7 @@ pub(crate) fn leaves(kind: TargetType, verb: Verb) -> &'static [&'static str] {
         (TargetType::Outbox, Verb::Requeue | Verb::Skip) => &["dead"],
         (TargetType::Inbox, Verb::Run | Verb::Drop) => &["dead", "quarantined"],
         (TargetType::Incident, Verb::Close | Verb::Add | Verb::Remove) => &["open"],
+        (TargetType::Token, Verb::Revoke) => &["active"],
         (TargetType::Bulk, Verb::Run) => &["ready"],
         (TargetType::Bulk, Verb::Pause) => &["running"],
         (TargetType::Bulk, Verb::Resume) => &["paused"],

@@ -30,6 +30,7 @@ mod rules;
 mod search;
 mod story;
 mod timeline;
+mod tokens;
 mod told;
 mod views;
 mod whole;

@@ -1,4 +1,4 @@
-//! People, roles, tokens, tenants and kinds, as the command line manages them. Runs as the
+//! People, roles, tenants and kinds, as the command line manages them. Runs as the
 //! database's owner: the console's role can change none of it.
 
 use domain::{
@@ -8,12 +8,11 @@ use domain::{
 };
 use sqlx::{Connection as _, PgConnection};
 
-use super::{new_secret, secret_hash};
 use crate::{
     error::EngineError,
     store::{
         audit, audit::Entry, inbox_consumer, inbox_consumer::ConsumerPolicy, kind,
-        kind::KindPolicy, staff, tenant, token,
+        kind::KindPolicy, staff, tenant,
     },
 };
 
@@ -33,7 +32,7 @@ pub struct NewStaff<'a> {
 
 /// A connection of the database's owner.
 pub struct Admin {
-    db: PgConnection,
+    pub(super) db: PgConnection,
 }
 
 impl Admin {
@@ -133,84 +132,6 @@ impl Admin {
         Ok(())
     }
 
-    /// Makes a service's token; its text is returned here and nowhere again. No kinds: all of the
-    /// tenant's.
-    ///
-    /// # Errors
-    /// Refused: `not_found` for an unknown tenant, `unprocessable` for a name in use.
-    pub async fn add_service_token(
-        &mut self,
-        tenant_slug: &str,
-        name: &str,
-        kinds: &[String],
-        expires_in_days: Option<i32>,
-    ) -> Result<String, EngineError> {
-        self.add_token(tenant_slug, name, None, kinds, expires_in_days).await
-    }
-
-    /// Makes a person's token in a tenant.
-    ///
-    /// # Errors
-    /// Refused: `not_found` for an unknown tenant or person, `unprocessable` for a name in use.
-    pub async fn add_staff_token(
-        &mut self,
-        email: &str,
-        tenant_slug: &str,
-        name: &str,
-        expires_in_days: Option<i32>,
-    ) -> Result<String, EngineError> {
-        let id = known(staff::find(&mut self.db, &email.trim().to_lowercase()).await?)?;
-        self.add_token(tenant_slug, name, Some(id), &[], expires_in_days).await
-    }
-
-    async fn add_token(
-        &mut self,
-        tenant_slug: &str,
-        name: &str,
-        person: Option<StaffId>,
-        kinds: &[String],
-        expires_in_days: Option<i32>,
-    ) -> Result<String, EngineError> {
-        let tenant = self.tenant(tenant_slug).await?;
-        let secret = new_secret();
-        let mut tx = self.db.begin().await?;
-        let added = token::add(
-            &mut tx,
-            tenant,
-            name,
-            person,
-            kinds,
-            expires_in_days,
-            &secret_hash(&secret),
-        )
-        .await?;
-        if !added {
-            return Err(EngineError::field(
-                Code::Unprocessable,
-                "name",
-                "a token of that name exists",
-            ));
-        }
-        record(&mut tx, tenant, "token.add", "token", name, None).await?;
-        tx.commit().await?;
-        Ok(secret)
-    }
-
-    /// Revokes a token at once.
-    ///
-    /// # Errors
-    /// Refused: `not_found`.
-    pub async fn revoke_token(&mut self, tenant_slug: &str, name: &str) -> Result<(), EngineError> {
-        let tenant = self.tenant(tenant_slug).await?;
-        let mut tx = self.db.begin().await?;
-        if !token::revoke(&mut tx, tenant, name).await? {
-            return Err(EngineError::refused(Code::NotFound));
-        }
-        record(&mut tx, tenant, "token.revoke", "token", name, None).await?;
-        tx.commit().await?;
-        Ok(())
-    }
-
     /// Writes a kind's policy, new or changed.
     ///
     /// # Errors
@@ -243,16 +164,16 @@ impl Admin {
         Ok(())
     }
 
-    async fn tenant(&mut self, slug: &str) -> Result<TenantId, EngineError> {
+    pub(super) async fn tenant(&mut self, slug: &str) -> Result<TenantId, EngineError> {
         tenant::find(&mut self.db, slug).await?.ok_or_else(|| EngineError::refused(Code::NotFound))
     }
 }
 
-fn known(id: Option<StaffId>) -> Result<StaffId, EngineError> {
+pub(super) fn known(id: Option<StaffId>) -> Result<StaffId, EngineError> {
     id.ok_or_else(|| EngineError::refused(Code::NotFound))
 }
 
-async fn record(
+pub(super) async fn record(
     db: &mut PgConnection,
     tenant: TenantId,
     action: &str,

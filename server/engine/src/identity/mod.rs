@@ -2,6 +2,7 @@
 //! that makes a caller.
 
 mod admin;
+mod admin_tokens;
 mod password_record;
 mod preferences;
 mod session;
@@ -9,9 +10,11 @@ mod standing;
 mod token;
 
 pub use admin::{Admin, NewStaff};
-pub use password_record::{NewSession, SignInAttempt};
+pub use admin_tokens::AddToken;
+pub use password_record::{NewSession, SIGN_IN_WINDOW_S, SignInAttempt};
 
 pub(crate) use standing::standing;
+pub(crate) use token::new_token;
 
 use base64::Engine as _;
 use rand::Rng as _;

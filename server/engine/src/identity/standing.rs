@@ -34,5 +34,6 @@ pub(crate) async fn standing(
         request_id: request.to_owned(),
         asked_at: lease::clock(tx).await?,
         preferences: None,
+        token: None,
     }))
 }

@@ -79,6 +79,7 @@ pub async fn caller(
         preferences: preferences::read((row.zone, row.theme, row.density, row.page_rows))?
             .map(Arc::new),
         asked_at: row.asked_at,
+        token: None,
     }))
 }
 

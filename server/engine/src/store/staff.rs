@@ -20,42 +20,6 @@ pub struct Account {
     pub password_hash: String,
 }
 
-/// Counts a try to sign in within the running window; the count with this one.
-///
-/// # Errors
-/// The database's.
-pub async fn count_try(
-    db: &mut PgConnection,
-    email_hash: &[u8],
-    window_min: i32,
-) -> Result<i32, EngineError> {
-    let tries = sqlx::query_scalar!(
-        "insert into sign_in_attempts as a (email_hash, window_start, tries) values ($1, onceover_now(), 1)
-         on conflict (email_hash) do update set
-           tries = case when a.window_start < onceover_now() - make_interval(mins => $2) then 1
-             else least(a.tries + 1, 1000000) end,
-           window_start = case when a.window_start < onceover_now() - make_interval(mins => $2)
-             then onceover_now() else a.window_start end
-         returning tries",
-        email_hash,
-        window_min,
-    )
-    .fetch_one(db)
-    .await?;
-    Ok(tries)
-}
-
-/// Forgets the tries of an account that signed in.
-///
-/// # Errors
-/// The database's.
-pub async fn forget_tries(db: &mut PgConnection, email_hash: &[u8]) -> Result<(), EngineError> {
-    sqlx::query!("update sign_in_attempts set tries = 0 where email_hash = $1", email_hash)
-        .execute(db)
-        .await?;
-    Ok(())
-}
-
 /// The account of an email, where it may sign in.
 ///
 /// # Errors

@@ -64,7 +64,8 @@ pub async fn lock(
         | TargetType::Approval
         | TargetType::OperationKind
         | TargetType::Staff
-        | TargetType::Bulk => Ok(None),
+        | TargetType::Bulk
+        | TargetType::Token => Ok(None),
     }
 }
 

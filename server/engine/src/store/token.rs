@@ -1,24 +1,43 @@
-//! Bearer tokens.
+//! Bearer tokens: who one stands for, and making, revoking and noting the use of one.
 
-use domain::ids::{StaffId, TenantId, TokenId};
+use std::sync::Arc;
+
+use domain::{
+    ids::{StaffId, TenantId, TokenId},
+    token::{TokenVerb, USE_NOTED_EVERY},
+};
 use sqlx::PgConnection;
 
 use super::word;
-use crate::{Caller, ServiceCaller, StaffCaller, error::EngineError};
+use crate::{Caller, ServiceCaller, StaffCaller, caller::StaffToken, error::EngineError};
+
+/// A bearer that was let in.
+#[derive(Debug)]
+pub struct Bearer {
+    /// Who.
+    pub caller: Caller,
+    /// By which token.
+    pub token: TokenId,
+    /// Of which tenant.
+    pub tenant: TenantId,
+    /// Whether its last use is to be noted anew.
+    pub note: bool,
+}
 
 /// Who a token stands for, if it is neither revoked nor expired and its person may still come in.
 ///
 /// # Errors
 /// The database's, or [`EngineError::Unreadable`].
-pub async fn caller(
+pub async fn bearer(
     db: &mut PgConnection,
     token_hash: &[u8],
     request_id: String,
-) -> Result<Option<Caller>, EngineError> {
+) -> Result<Option<Bearer>, EngineError> {
     let row = sqlx::query!(
         r#"
-        select k.id, k.tenant_id, k.name, k.kinds, k.staff_id, t.slug, t.name as tenant_name,
-          p.name as "person?", p.email as "email?", m.role as "role?", onceover_now() as "asked_at!"
+        select k.id, k.tenant_id, k.name, k.kinds, k.verbs, k.staff_id, t.slug, t.name as tenant_name,
+          p.name as "person?", p.email as "email?", m.role as "role?", onceover_now() as "asked_at!",
+          k.last_used_at
         from tokens k
         join tenants t on t.id = k.tenant_id
         left join staff p on p.id = k.staff_id and p.disabled_at is null
@@ -31,75 +50,157 @@ pub async fn caller(
     .fetch_optional(db)
     .await?;
     let Some(row) = row else { return Ok(None) };
-    let tenant_id = TenantId::new(row.tenant_id);
+    let (token, tenant) = (TokenId::new(row.id), TenantId::new(row.tenant_id));
+    let verbs = verbs(&row.verbs)?;
+    let note = row.last_used_at.is_none_or(|at| at + USE_NOTED_EVERY <= row.asked_at);
     let Some(staff_id) = row.staff_id else {
-        return Ok(Some(Caller::Service(ServiceCaller {
-            token_id: TokenId::new(row.id),
+        let caller = Caller::Service(ServiceCaller {
+            token_id: token,
             name: row.name,
-            tenant_id,
+            tenant_id: tenant,
             kinds: row.kinds,
+            verbs,
             request_id,
-        })));
+        });
+        return Ok(Some(Bearer { caller, token, tenant, note }));
     };
     let (Some(name), Some(email), Some(role)) = (row.person, row.email, row.role) else {
         return Ok(None);
     };
-    Ok(Some(Caller::Staff(StaffCaller {
+    let caller = Caller::Staff(StaffCaller {
         staff_id: StaffId::new(staff_id),
         name,
         email,
-        tenant_id,
+        tenant_id: tenant,
         tenant_slug: row.slug,
         tenant_name: row.tenant_name,
         role: word(&role)?,
         request_id,
         asked_at: row.asked_at,
         preferences: None,
-    })))
+        token: Some(Arc::new(StaffToken { id: token, verbs })),
+    });
+    Ok(Some(Bearer { caller, token, tenant, note }))
 }
 
-/// Adds a token; `false` where the tenant has one of that name.
+/// Verbs as words. One that this build does not know is no verb: leaving it out could turn a narrow
+/// token into one without verbs, which covers everything.
+pub(super) fn verbs(words: &[String]) -> Result<Vec<TokenVerb>, EngineError> {
+    words.iter().map(|text| word(text)).collect()
+}
+
+/// Notes that a token was used, unless somebody else does so right now or has within the minute.
 ///
 /// # Errors
 /// The database's.
-pub async fn add(
+pub async fn note_use(
     db: &mut PgConnection,
     tenant: TenantId,
-    name: &str,
-    staff: Option<StaffId>,
-    kinds: &[String],
-    expires_in_days: Option<i32>,
-    token_hash: &[u8],
-) -> Result<bool, EngineError> {
-    let done = sqlx::query!(
-        "insert into tokens (tenant_id, name, staff_id, kinds, expires_at, token_hash)
-         values ($1, $2, $3, $4, onceover_now() + make_interval(days => $5), $6)
-         on conflict (tenant_id, name) do nothing",
+    token: TokenId,
+) -> Result<(), EngineError> {
+    sqlx::query!(
+        "update tokens set last_used_at = onceover_now() where tenant_id = $1 and id in (
+           select id from tokens where tenant_id = $1 and id = $2
+             and (last_used_at is null or last_used_at <= onceover_now() - make_interval(secs => $3))
+           for update skip locked)",
         tenant.uuid(),
-        name,
-        staff.map(StaffId::uuid),
-        kinds,
-        expires_in_days,
-        token_hash,
+        token.uuid(),
+        USE_NOTED_EVERY.as_seconds_f64(),
+    )
+    .execute(db)
+    .await?;
+    Ok(())
+}
+
+/// A token to add.
+#[derive(Debug)]
+pub struct AddedToken<'a> {
+    /// Under this id, where a form named one.
+    pub id: Option<TokenId>,
+    /// In which tenant.
+    pub tenant: TenantId,
+    /// Its name, once in the tenant.
+    pub name: &'a str,
+    /// Whose; `None`: a service's.
+    pub person: Option<StaffId>,
+    /// Kinds; empty: all.
+    pub kinds: &'a [String],
+    /// Calls; empty: all.
+    pub verbs: &'a [TokenVerb],
+    /// Days that it lasts; `None`: until it is revoked.
+    pub days: Option<i32>,
+    /// SHA-256 of its text.
+    pub hash: &'a [u8],
+    /// Who makes it, by email; `None`: the command line.
+    pub made_by: Option<(StaffId, &'a str)>,
+}
+
+/// Adds a token; `false` where the tenant has, or had, one of that name.
+///
+/// # Errors
+/// The database's.
+pub async fn add(db: &mut PgConnection, new: &AddedToken<'_>) -> Result<bool, EngineError> {
+    let verbs: Vec<String> = new.verbs.iter().map(ToString::to_string).collect();
+    let done = sqlx::query!(
+        "insert into tokens (id, tenant_id, name, staff_id, kinds, verbs, expires_at, token_hash, made_by,
+           made_by_id)
+         values (coalesce($1, onceover_uuid7()), $2, $3, $4, $5, $6,
+           onceover_now() + make_interval(days => $7), $8, coalesce($9, 'command line'), $10)
+         on conflict (tenant_id, name) do nothing",
+        new.id.map(TokenId::uuid),
+        new.tenant.uuid(),
+        new.name,
+        new.person.map(StaffId::uuid),
+        new.kinds,
+        &verbs,
+        new.days,
+        new.hash,
+        new.made_by.map(|(_, email)| email),
+        new.made_by.map(|(id, _)| id.uuid()),
     )
     .execute(db)
     .await?;
     Ok(done.rows_affected() == 1)
 }
 
-/// Revokes a token; `false` where there is none of that name that still works.
+/// Revokes a token by name, as the command line; `false` where there is none that still stands.
+///
+/// # Errors
+/// The database's.
+pub async fn revoke_named(
+    db: &mut PgConnection,
+    tenant: TenantId,
+    name: &str,
+) -> Result<bool, EngineError> {
+    let done = sqlx::query!(
+        "update tokens set revoked_at = onceover_now(), revoked_by = 'command line', version = version + 1
+         where tenant_id = $1 and name = $2 and revoked_at is null",
+        tenant.uuid(),
+        name,
+    )
+    .execute(db)
+    .await?;
+    Ok(done.rows_affected() == 1)
+}
+
+/// Revokes a token at a version; `false` where it has moved since.
 ///
 /// # Errors
 /// The database's.
 pub async fn revoke(
     db: &mut PgConnection,
     tenant: TenantId,
-    name: &str,
+    token: TokenId,
+    version: i64,
+    by: &str,
 ) -> Result<bool, EngineError> {
     let done = sqlx::query!(
-        "update tokens set revoked_at = onceover_now() where tenant_id = $1 and name = $2 and revoked_at is null",
+        "update tokens set revoked_at = onceover_now(), revoked_by = $4, version = version + 1
+         where tenant_id = $1 and id = $2 and version = $3 and revoked_at is null",
         tenant.uuid(),
-        name,
+        token.uuid(),
+        version,
+        by,
     )
     .execute(db)
     .await?;
