@@ -28,7 +28,10 @@ use crate::{
         receipts::ReceiptPage,
         reveal,
         search::SearchPage,
+        second_factor::SecondFactorPage,
         sign_in::SignInPage,
+        sign_in_code::SignInCodePage,
+        step_up::StepUpPage,
         tokens,
         views::ViewsPage,
         workflows,
@@ -43,6 +46,8 @@ pub fn App() -> impl IntoView {
         <Router>
             <Routes fallback=NotFoundPage>
                 <Route path=path!("/sign-in") view=SignInPage ssr=SsrMode::Async/>
+                <Route path=path!("/sign-in/code") view=SignInCodePage ssr=SsrMode::Async/>
+                <Route path=path!("/step-up") view=StepUpPage ssr=SsrMode::Async/>
                 <ParentRoute path=path!("") view=Layout ssr=SsrMode::Async>
                     <Route path=path!("") view=OverviewPage ssr=SsrMode::Async/>
                     <Route path=path!("/operations") view=ListPage ssr=SsrMode::Async/>
@@ -95,6 +100,7 @@ pub fn App() -> impl IntoView {
                     <Route path=path!("/receipts/:id") view=ReceiptPage ssr=SsrMode::Async/>
                     <Route path=path!("/me") view=MePage ssr=SsrMode::Async/>
                     <Route path=path!("/me/new-token") view=tokens::NewOwnPage ssr=SsrMode::Async/>
+                    <Route path=path!("/me/second-factor") view=SecondFactorPage ssr=SsrMode::Async/>
                     <Route path=path!("/search") view=SearchPage ssr=SsrMode::Async/>
                     <Route path=path!("/views") view=ViewsPage ssr=SsrMode::Async/>
                     <Route path=path!("/help") view=HelpPage ssr=SsrMode::Async/>

@@ -24,6 +24,8 @@ mod cookie;
 mod difference;
 #[cfg(feature = "ssr")]
 pub mod error;
+#[cfg(feature = "ssr")]
+pub mod held;
 pub mod islands;
 mod keys;
 #[cfg(feature = "ssr")]

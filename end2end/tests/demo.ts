@@ -4,6 +4,7 @@ import { type APIRequestContext, expect } from '@playwright/test'
 
 interface Demo {
   url: string
+  database_url: string
   password: string
   staff_tokens: Record<string, string>
   service_tokens: Record<string, string>

@@ -85,6 +85,8 @@ pub struct Config {
     pub inbox_sources: Vec<InboxSource>,
     /// Key of the hashes of masked search terms.
     pub search_secret: Option<Secret>,
+    /// Key under which the secrets of second factors are sealed.
+    pub factor_secret: Option<Secret>,
     /// How long calls under way may take once the program is told to stop.
     pub drain: Duration,
     /// This process's name as a holder of leases.
@@ -167,7 +169,8 @@ impl Config {
             )?,
             webhook_secrets: checks::webhook_secrets(source.pairs("ONCEOVER_WEBHOOK_SECRETS")?)?,
             inbox_sources: sources::inbox_sources(source.pairs("ONCEOVER_INBOX_SOURCES")?)?,
-            search_secret: checks::search_secret(source.secret("ONCEOVER_SEARCH_SECRET")?)?,
+            search_secret: checks::secret(&mut source, "ONCEOVER_SEARCH_SECRET")?,
+            factor_secret: checks::secret(&mut source, "ONCEOVER_FACTOR_SECRET")?,
             drain,
             worker_name: source.text("ONCEOVER_WORKER_NAME")?.unwrap_or_else(checks::worker_name),
             limits: limits::read(&mut source)?,
@@ -251,6 +254,10 @@ impl Config {
                 .collect(),
             inbox_sources: self.inbox_sources.clone(),
             search_secret: search_secret.expose().as_bytes().to_vec(),
+            factor_secret: self
+                .factor_secret
+                .as_ref()
+                .map(|secret| secret.expose().as_bytes().to_vec()),
             workflows: vec![
                 engine::workflows::campaign_agent().expect("a test builds every definition"),
             ],

@@ -21,7 +21,10 @@ use tower_http::catch_panic::CatchPanicLayer;
 
 use crate::{
     artifacts,
-    auth::{password::Passwords, preferences, session, sign_in},
+    auth::{
+        account, password::Passwords, preferences, second_factor, session, sign_in, sign_in_code,
+        step_up,
+    },
     bodies, context, evidence, exports, files, health,
     live::{self, Live},
     report,
@@ -105,7 +108,14 @@ fn pages(state: &AppState) -> Router<AppState> {
             shell(options.clone())
         })
         .route("/sign-in", post(sign_in::sign_in))
+        .route("/sign-in/code", post(sign_in_code::finish))
         .route("/sign-out", post(sign_in::sign_out))
+        .route("/step-up", post(step_up::step_up))
+        .route("/me/second-factor/begin", post(second_factor::begin))
+        .route("/me/second-factor/confirm", post(second_factor::confirm))
+        .route("/me/second-factor/off", post(second_factor::turn_off))
+        .route("/me/password", post(account::change_password))
+        .route("/me/sessions/end", post(account::end_session))
         .route("/session/tenant", post(sign_in::switch_tenant))
         .route("/workflows/{id}/artifact", get(artifacts::download))
         .route(context::REPORT, get(report::page_or_file))
@@ -120,6 +130,7 @@ fn pages(state: &AppState) -> Router<AppState> {
         .merge(whole)
         .route("/preferences/keys", post(preferences::set_keys))
         .fallback(leptos_axum::file_and_error_handler_with_context::<AppState, _>(provide, shell));
+    let pages = pages.layer(from_fn_with_state(state.clone(), step_up::keep_the_form));
     innermost(pages).layer(guarded)
 }
 

@@ -4,7 +4,10 @@ use std::{fmt, str::FromStr};
 
 use serde::{Deserialize, Serialize};
 
-use crate::operation::UnknownWord;
+use crate::{
+    action::{TargetType, Verb},
+    operation::UnknownWord,
+};
 
 /// A person's role in one tenant.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
@@ -203,9 +206,47 @@ pub const fn permits(role: Role, permission: Permission) -> bool {
     }
 }
 
+/// Whether a decision takes a factor that was given lately (T12): what moves money, or may, and what takes a
+/// lease away from a worker that still beats. `money` says what the record is about.
+#[must_use]
+pub const fn takes_factor(target: TargetType, verb: Verb, money: bool, force: bool) -> bool {
+    match (target, verb) {
+        // Asking the provider again moves nothing; a lease that ended is nobody's.
+        (TargetType::Operation, Verb::Reconcile) => false,
+        (TargetType::Operation, Verb::Release) => force,
+        // A pause only stops what would move.
+        (TargetType::Bulk, Verb::Pause | Verb::Abandon) => false,
+        (
+            TargetType::Operation
+            | TargetType::Workflow
+            | TargetType::Compensation
+            | TargetType::Outbox
+            | TargetType::Inbox
+            | TargetType::Bulk,
+            _,
+        ) => money,
+        _ => false,
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn money_and_a_live_lease_take_a_fresh_factor_and_nothing_else_does() {
+        let operation =
+            |verb, money, force| takes_factor(TargetType::Operation, verb, money, force);
+        for verb in [Verb::Confirm, Verb::Retry, Verb::Cancel, Verb::Correct, Verb::Compensate] {
+            assert!(operation(verb, true, false), "{verb}");
+            assert!(!operation(verb, false, false), "{verb}");
+        }
+        assert!(operation(Verb::Release, false, true) && !operation(Verb::Release, true, false));
+        assert!(!operation(Verb::Reconcile, true, false));
+        assert!(takes_factor(TargetType::Bulk, Verb::Run, true, false));
+        assert!(!takes_factor(TargetType::Bulk, Verb::Pause, true, false));
+        assert!(!takes_factor(TargetType::Incident, Verb::Close, true, false));
+    }
 
     #[test]
     fn an_administrator_moves_no_money_and_a_viewer_changes_nothing() {

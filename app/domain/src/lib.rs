@@ -4,6 +4,7 @@
 pub mod access;
 pub mod action;
 pub mod approval;
+pub mod browser;
 pub mod bulk;
 pub mod compensation;
 pub mod csv;

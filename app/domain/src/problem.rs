@@ -112,10 +112,14 @@ codes! {
     Unauthenticated = "unauthenticated", 401, "You are not signed in, or the token is not valid.", "Nothing was done.";
     /// Email or password wrong.
     SignInFailed = "sign_in_failed", 401, "Email and password do not match an account.", "You are not signed in.";
-    /// Too many tries.
-    TooManyAttempts = "too_many_attempts", 429, "Too many attempts to sign in.", "You are not signed in. Wait fifteen minutes and try again.";
     /// More calls than the limiter lets pass (T40).
     RateLimited = "rate_limited", 429, "Too many requests in a short time.", "Nothing was done. Wait as long as Retry-After says, then send the same request again: it carries the same key.";
+    /// Too many tries.
+    TooManyAttempts = "too_many_attempts", 429, "Too many attempts to prove who you are.", "Nothing was done. Wait fifteen minutes and try again.";
+    /// The factor was given too long ago for this (T12).
+    StepUpRequired = "step_up_required", 403, "Prove first that it is you: what you do moves money, shows masked fields or takes a live lease away.", "Nothing was done. Give your factor again, then send it as it is; a program sends Onceover-TOTP, or a token made less than eight hours ago.";
+    /// A password or code that does not fit.
+    FactorRefused = "factor_refused", 403, "That password or code does not fit, or the code was used before.", "Nothing was done. A code of an authenticator works once: wait for the next one.";
     /// No such record in this tenant.
     NotFound = "not_found", 404, "There is no such record here.", "Check the link, and the tenant you are signed in to.";
     /// A field of a body or form that can be read is missing or wrong.

@@ -14,7 +14,7 @@ use engine::{ActionRequest, Decided, Settling};
 
 use super::{
     context::{caller, carry_out, engine},
-    redirect::{Target, go},
+    redirect::{Target, go, hold},
     refused::{Kept, RefusedForm, read_ids},
 };
 use crate::error::{ConsoleError, Field, RefusalView};
@@ -124,6 +124,10 @@ pub(super) async fn decide(
         }
         Err(ConsoleError(refusal)) => refusal,
     };
+    if refusal.code == Code::StepUpRequired {
+        hold(&Target::form_of(&target, verb));
+        return Ok(());
+    }
     let refusal = RefusalView { shown: posted.version.trim().parse().ok(), ..refusal };
     go(&Target::form(&target, verb, &RefusedForm { refusal, kept: posted.kept() }));
     Ok(())

@@ -5,6 +5,7 @@
 //! takes its caller from the session and leaves every decision to the engine's commands (rules 10 and
 //! 12). All of them are POST: no GET may have an effect (T04).
 
+pub mod account;
 pub mod actions;
 pub mod admin;
 pub mod audit;
@@ -31,4 +32,4 @@ pub mod search;
 pub mod session;
 pub mod tokens;
 pub mod views;
-mod written;
+pub(crate) mod written;

@@ -15,6 +15,7 @@ use leptos_axum::ResponseOptions;
 use uuid::Uuid;
 
 use super::refused::RefusedForm;
+use crate::held::HOLD;
 
 /// A page of this console.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -32,6 +33,16 @@ impl Target {
             TargetType::Operation => Self(format!("{}#approvals", page(target))),
             _ => Self(format!("{}/{request}", TargetType::Approval.pages())),
         }
+    }
+
+    /// The form of an action.
+    pub(super) fn form_of(target: &Subject, verb: Verb) -> Self {
+        Self(format!("{}/{verb}", page(target)))
+    }
+
+    /// The form of a reveal; an address of ours.
+    pub(super) fn reveal_form(form: &str) -> Self {
+        Self(form.to_owned())
     }
 
     /// The form of an action, explaining why it was refused.
@@ -111,6 +122,16 @@ impl Target {
 fn page(target: &Subject) -> String {
     let id: String = form_urlencoded::byte_serialize(target.id.as_bytes()).collect();
     format!("{}/{}", target.kind.pages(), id.replace('+', "%20"))
+}
+
+/// Holds the form of this request until its sender has proved who they are: the server keeps its fields and
+/// asks (`crate::held`).
+pub(super) fn hold(page: &Target) {
+    let Some(response) = use_context::<ResponseOptions>() else { return };
+    if let Ok(page) = HeaderValue::from_str(&page.0) {
+        response.insert_header(HOLD, page);
+        response.set_status(StatusCode::FORBIDDEN);
+    }
 }
 
 /// Sends the person to a page: `303 See Other`, which the browser follows with a GET.

@@ -5,7 +5,7 @@
 //! own inputs and plain text beside them. The query is read from the raw string: the router decodes `%` twice.
 
 use chrono::{DateTime, Utc};
-use domain::{access::Permission, ids::EvidenceId, problem::Code};
+use domain::{access::Permission, action::Outcome, ids::EvidenceId, problem::Code};
 use form_urlencoded::Serializer;
 
 use crate::{
@@ -30,8 +30,8 @@ pub struct RefusedForm {
     pub kept: Kept,
 }
 
-/// Typed texts that come back after a refusal. The outcome never does: a decision is not
-/// preselected.
+/// Typed texts that come back after a refusal. The outcome does not: a decision is not preselected. It
+/// stands in no address either, and comes back where the sender alone had to prove who they are.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Kept {
     /// The reason.
@@ -52,6 +52,8 @@ pub struct Kept {
     pub form_key: String,
     /// Files that were attached before, as evidence of the same decision.
     pub evidence_files: Vec<EvidenceId>,
+    /// The choice, of a form that was held.
+    pub outcome: Option<Outcome>,
     /// Whether the evidence or the note was too long to come back whole.
     pub cut: bool,
 }
@@ -124,6 +126,7 @@ impl Kept {
             text: text("text", MAX_AREA_BYTES),
             form_key: text("form_key", MAX_SHORT_BYTES),
             evidence_files: read_ids(&text("evidence_files", MAX_SHORT_BYTES)),
+            outcome: None,
             cut: value(query, "cut").is_some(),
         }
     }

@@ -15,7 +15,7 @@ use leptos::prelude::*;
 use super::{
     context::{caller, carry_out, engine, read, refuse},
     found::{Found, find},
-    redirect::{Target, go},
+    redirect::{Target, go, hold},
     refused::{Kept, RefusedForm},
 };
 use crate::{error::ConsoleError, location::href};
@@ -52,6 +52,9 @@ pub async fn reveal(
     let ask = AskReveal { target, artifact, form_key, reason };
     match carry_out(&caller, async move { engine.reveal(&by, ask).await }).await {
         Ok(granted) => go(&Target::revealed(granted.id)),
+        Err(ConsoleError(refusal)) if refusal.code == Code::StepUpRequired => {
+            hold(&Target::reveal_form(&form));
+        }
         Err(ConsoleError(refusal)) => {
             go(&Target::reveal(&form, &RefusedForm { refusal, kept }));
         }

@@ -3,7 +3,7 @@
 
 /// The words that came back ticked, then those written below them. Line ends are one character, as
 /// the page counted them, for a browser sends two.
-pub(super) fn written(kept: &str, added: &str) -> String {
+pub(crate) fn written(kept: &str, added: &str) -> String {
     let (kept, added) = (lines(kept), lines(added));
     if kept.is_empty() || kept == added {
         return added;

@@ -1,5 +1,5 @@
 //! The form that ends an uncertainty, or puts right what was confirmed. Nothing is preselected, for the
-//! choice is the decision.
+//! choice is the decision; only a form that was held comes back with its sender's own.
 
 use domain::{
     action::{Outcome, Verb},
@@ -46,7 +46,9 @@ pub fn ConfirmForm<'a>(
     let correct = verb == Verb::Correct;
     let amount = row.amount.as_ref().filter(|_| !correct);
     let amount = amount.map(|record| evidence_amount(record, &kept, refusal));
-    let choices = if correct { corrections(refusal) } else { choices(detail, refusal) };
+    let chosen = kept.outcome;
+    let choices =
+        if correct { corrections(chosen, refusal) } else { choices(detail, chosen, refusal) };
     let (title, label, busy, labels) = if correct {
         ("Correct the outcome", "Ask for the chosen correction", "Sending", Vec::new())
     } else {
@@ -193,7 +195,11 @@ fn attached(
     .into_any()
 }
 
-fn choices(detail: &OperationDetail, refusal: Option<&RefusalView>) -> AnyView {
+fn choices(
+    detail: &OperationDetail,
+    chosen: Option<Outcome>,
+    refusal: Option<&RefusalView>,
+) -> AnyView {
     let wrong = is_wrong(Field::Outcome, refusal);
     let early = detail
         .not_before
@@ -219,11 +225,11 @@ fn choices(detail: &OperationDetail, refusal: Option<&RefusalView>) -> AnyView {
             format!("It ends as failed; the key stays closed.{second}{early}"),
         ),
     ];
-    choose("What happened?", options, wrong)
+    choose("What happened?", options, chosen, wrong)
 }
 
 /// What a correction can say: it starts no attempt.
-fn corrections(refusal: Option<&RefusalView>) -> AnyView {
+fn corrections(chosen: Option<Outcome>, refusal: Option<&RefusalView>) -> AnyView {
     let options = vec![
         (
             Outcome::Happened,
@@ -236,12 +242,13 @@ fn corrections(refusal: Option<&RefusalView>) -> AnyView {
             "The key stays closed; nothing is tried again.".to_owned(),
         ),
     ];
-    choose("What is true?", options, is_wrong(Field::Outcome, refusal))
+    choose("What is true?", options, chosen, is_wrong(Field::Outcome, refusal))
 }
 
 fn choose(
     question: &'static str,
     options: Vec<(Outcome, &'static str, String)>,
+    chosen: Option<Outcome>,
     wrong: bool,
 ) -> AnyView {
     let error = wrong.then(|| {
@@ -264,20 +271,21 @@ fn choose(
             {error}
             {options
                 .into_iter()
-                .map(|(outcome, title, help)| choice(outcome, title, help))
+                .map(|(outcome, title, help)| choice(outcome, title, help, chosen == Some(outcome)))
                 .collect_view()}
         </fieldset>
     }
     .into_any()
 }
 
-fn choice(outcome: Outcome, title: &'static str, help: String) -> impl IntoView {
+fn choice(outcome: Outcome, title: &'static str, help: String, chosen: bool) -> impl IntoView {
     view! {
         <label class="choice">
             <input
                 type="radio"
                 name="outcome"
                 value=outcome.as_str()
+                checked=chosen
             />
             <span class="choice-body">
                 <span class="choice-title">{title}</span>

@@ -130,6 +130,7 @@ fn step_word(part: &str) -> String {
         "staff" => "Staff".into(),
         "tokens" => "Tokens".into(),
         "new-token" => "Make a token".into(),
+        "second-factor" => "Second factor".into(),
         "made" => "Made".into(),
         "report" => "Report".into(),
         "gather" => "Gather".into(),

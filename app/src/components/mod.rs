@@ -1,6 +1,7 @@
 //! Pieces that pages are made of, on the server alone. None reads data or the clock: what a piece shows
 //! is in its properties. What answers in the browser is in `crate::islands`.
 
+pub mod account;
 pub mod amount;
 pub mod audit;
 pub mod body_view;
@@ -15,6 +16,7 @@ pub mod facts;
 pub mod filter_form;
 pub mod form_field;
 pub mod gather_link;
+pub mod given_back;
 pub mod icon;
 pub mod key;
 pub mod layout;
@@ -32,6 +34,7 @@ pub mod pager;
 pub mod part;
 pub mod plan;
 pub mod preferences_form;
+pub mod qr;
 pub mod receipt_view;
 pub mod record_form;
 pub mod record_head;

@@ -13,6 +13,7 @@ use leptos::prelude::*;
 
 use super::{
     form_field::LineField,
+    given_back::given_back,
     icon::{Icon, IconName},
     notice::{moved_on, right, would_be_refused},
     receipt_view::decided,
@@ -22,6 +23,7 @@ use super::{
 use crate::{
     api::{actions::RECORDS, refused::RefusedForm},
     error::{Field, RefusalView},
+    held::HeldForm,
     islands::Submit,
 };
 
@@ -65,7 +67,8 @@ pub fn RecordForm<'a>(
     let Decision { target, verb, version, opened_at, state, offer, consequence, .. } =
         decision.clone();
     let (refusal, kept) = refused.map(|refused| (refused.refusal, refused.kept)).unzip();
-    let kept = kept.unwrap_or_default();
+    let held = HeldForm::of_request();
+    let kept = kept.or_else(|| held.as_ref().map(HeldForm::kept)).unwrap_or_default();
     let summary = refusal.as_ref().map(|refusal| summary(refusal, &decision, other));
     let hint = refusal.is_none().then(|| hint(offer.as_ref(), &state)).flatten();
     let moved_on = opened_at.map(|at| moved_on(target.kind.label(), at, &state, version));
@@ -80,6 +83,7 @@ pub fn RecordForm<'a>(
     let back = format!("{}/{}", target.kind.pages(), target.id);
     view! {
         {summary}
+        {given_back()}
         {hint}
         {moved_on}
         <form class="form" method="post" action=RECORDS aria-label=decision.title>

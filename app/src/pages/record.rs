@@ -22,6 +22,7 @@ use crate::{
         record_form::{Decision, RecordForm},
     },
     error::ConsoleError,
+    held::HeldForm,
     location::value,
 };
 
@@ -115,6 +116,7 @@ where
     // shown.
     let opened_at = value(&query, "version").filter(|_| refused.is_none());
     let opened_at = opened_at.and_then(|version| version.parse::<i64>().ok());
+    let opened_at = HeldForm::of_request().and_then(|held| held.version()).or(opened_at);
     let record = Reading::new(move || at(place.map(|(id, _)| id), load));
     let stands = refused.as_ref().and_then(|refused| refused.refusal.receipt);
     let other = Reading::new(move || async move {

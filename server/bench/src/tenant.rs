@@ -127,6 +127,7 @@ pub fn settings(url: &str, worker: &str, connections: u32) -> Settings {
         webhook_secrets: Vec::new(),
         inbox_sources: Vec::new(),
         search_secret: b"search secret of the bench".to_vec(),
+        factor_secret: None,
         workflows: Vec::new(),
         worker_name: worker.into(),
         limits: Limits::default(),

@@ -4,7 +4,7 @@
 
 use std::sync::Arc;
 
-use chrono::{DateTime, Utc};
+use chrono::{DateTime, TimeDelta, Utc};
 use domain::{
     access::{Permission, Role, permits},
     ids::{SessionId, StaffId, TenantId, TokenId},
@@ -66,6 +66,10 @@ pub struct StaffCaller {
     pub(crate) role: Role,
     pub(crate) request_id: String,
     pub(crate) asked_at: DateTime<Utc>,
+    /// The browser's session; `None` for a token, and for work that goes on without its person.
+    pub(crate) session: Option<SessionId>,
+    /// Until when what was last given to prove who it is counts for what takes a fresh factor (T12).
+    pub(crate) factor_until: Option<DateTime<Utc>>,
     /// Shared, for a caller is kept in every command's future.
     pub(crate) preferences: Option<Arc<Preferences>>,
     /// `None` for a browser's session, and for work that goes on without its person.
@@ -122,10 +126,32 @@ impl StaffCaller {
         self.preferences.as_deref()
     }
 
+    /// The browser's session.
+    #[must_use]
+    pub const fn session(&self) -> Option<SessionId> {
+        self.session
+    }
+
+    /// How long what was last given to prove who it is still counts for money, reveals and force;
+    /// `None` where it does not any more (T12).
+    #[must_use]
+    pub fn factor_lasts(&self) -> Option<TimeDelta> {
+        let left = self.factor_until?.signed_duration_since(self.asked_at);
+        (left >= TimeDelta::zero()).then_some(left)
+    }
+
     /// Whether the role has a right.
     #[must_use]
     pub const fn permits(&self, permission: Permission) -> bool {
         permits(self.role, permission)
+    }
+
+    /// Refuses what takes a fresh factor where none was given lately (T12).
+    pub(crate) fn require_factor(&self) -> Result<(), EngineError> {
+        match self.factor_lasts() {
+            Some(_) => Ok(()),
+            None => Err(EngineError::refused(Code::StepUpRequired)),
+        }
     }
 
     pub(crate) fn require(&self, permission: Permission) -> Result<(), EngineError> {

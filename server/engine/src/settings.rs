@@ -23,6 +23,8 @@ pub struct Settings {
     pub inbox_sources: Vec<InboxSource>,
     /// Key of the hashes under which masked search terms are kept.
     pub search_secret: Vec<u8>,
+    /// Key under which the secrets of second factors are sealed; `None`: one made of the search secret.
+    pub factor_secret: Option<Vec<u8>>,
     /// The workflows that this process can carry out; it leaves every other alone (D32, D33).
     pub workflows: Vec<Definition>,
     /// This process's name as a holder of leases, such as `w-3`.
@@ -107,6 +109,8 @@ pub struct Limits {
     pub session_idle_min: i32,
     /// So many minutes after sign-in a session ends, however busy (T11).
     pub session_absolute_min: i32,
+    /// For so many seconds a factor counts for money, reveals and force (T12).
+    pub step_up_s: i32,
 }
 
 impl Default for Limits {
@@ -138,6 +142,7 @@ impl Default for Limits {
             address_calls: 1_200,
             session_idle_min: 30,
             session_absolute_min: 8 * 60,
+            step_up_s: 5 * 60,
         }
     }
 }

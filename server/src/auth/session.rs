@@ -22,8 +22,8 @@ use crate::{
 
 const NAME: &str = "__Host-sid";
 const ATTRIBUTES: &str = "Secure; HttpOnly; SameSite=Lax; Path=/";
-/// What is open without a session: the one page, and how it looks, which only sets cookies.
-const OPEN: [&str; 2] = ["/sign-in", "/preferences"];
+/// What is open without a session: the two halves of signing in, and how they look, which only sets cookies.
+const OPEN: [&str; 3] = ["/sign-in", "/sign-in/code", "/preferences"];
 
 /// The token in the browser's cookie.
 #[derive(Clone)]

@@ -10,12 +10,17 @@ use axum::{
     response::{IntoResponse, Response},
 };
 use domain::problem::Code;
-use engine::{EngineError, identity::SIGN_IN_WINDOW_S};
+use engine::{
+    EngineError,
+    identity::{Origin, SIGN_IN_WINDOW_S},
+};
 use serde::Deserialize;
 
 use super::{
     form::unread,
+    origin::CameFrom,
     session::{self, SessionToken},
+    sign_in_code,
 };
 use crate::{
     context,
@@ -39,6 +44,7 @@ pub async fn sign_in(
     Extension(request_id): Extension<RequestId>,
     Extension(nonce): Extension<Nonce>,
     client: Option<Extension<Client>>,
+    CameFrom(origin): CameFrom,
     headers: HeaderMap,
     form: Result<Form<SignIn>, FormRejection>,
 ) -> Response {
@@ -49,14 +55,12 @@ pub async fn sign_in(
             return unread(&rejection, fields).into_response();
         }
     };
-    let client = client.map(|Extension(client)| client);
-    match check(&state, &form, client, request_id.as_str()).await {
-        Ok(token) => {
+    let from = client.map(|Extension(client)| client.network());
+    match check(&state, &form, (from, origin), request_id.as_str()).await {
+        Ok(Passed::Password(ticket)) => sign_in_code::ask(&ticket, &form.next),
+        Ok(Passed::All(token)) => {
             if let Some(old) = SessionToken::of(&headers) {
-                // Best effort: the new session stands either way, and the old one runs out.
-                if let Err(error) = state.engine.sign_out(old.as_str()).await {
-                    tracing::warn!(%error, "the former session was not ended");
-                }
+                end_former(&state, &old).await;
             }
             let mut response = location::see_other(&form.next);
             response.headers_mut().append(header::SET_COOKIE, session::begin(&token));
@@ -73,21 +77,45 @@ pub async fn sign_in(
     }
 }
 
+/// Ends the session that a browser came with. Best effort: the new one stands either way, and the old
+/// one runs out.
+pub(super) async fn end_former(state: &AppState, old: &SessionToken) {
+    if let Err(error) = state.engine.sign_out(old.as_str()).await {
+        tracing::warn!(%error, "the former session was not ended");
+    }
+}
+
+/// How far a sign-in got.
+enum Passed {
+    /// The password was right and a code is asked for: the browser's half of the ticket.
+    Password(String),
+    /// All that is asked for: the session's token.
+    All(String),
+}
+
 async fn check(
     state: &AppState,
     form: &SignIn,
-    client: Option<Client>,
+    (from, origin): (Option<IpAddr>, Origin),
     request_id: &str,
-) -> Result<String, EngineError> {
-    let from = client.map(Client::network);
+) -> Result<Passed, EngineError> {
     let attempt = state.engine.begin_sign_in_from(form.email.trim(), from).await?;
+    let attempt = attempt.from_origin(origin);
     let fits = state.passwords.verify(&form.password, attempt.password_hash()).await;
+    if fits && attempt.takes_code() {
+        return state.engine.ask_for_code(attempt, fits).await.map(Passed::Password);
+    }
     let session = state.engine.finish_sign_in(attempt, fits, request_id).await?;
-    Ok(session.token)
+    Ok(Passed::All(session.token))
 }
 
 /// The sign-in page itself under 429, so that programs see the status and people the page.
-async fn too_many(state: &AppState, nonce: Nonce, headers: &HeaderMap, next: &str) -> Response {
+pub(super) async fn too_many(
+    state: &AppState,
+    nonce: Nonce,
+    headers: &HeaderMap,
+    next: &str,
+) -> Response {
     let page = location::sign_in(next, Some(Code::TooManyAttempts.as_str()));
     let mut request = Request::new(axum::body::Body::empty());
     *request.method_mut() = Method::GET;

@@ -63,9 +63,11 @@ pub(super) fn database(key: &str, url: Option<Secret>) -> Result<Option<Secret>,
     Ok(url)
 }
 
-pub(super) fn search_secret(secret: Option<Secret>) -> Result<Option<Secret>, ConfigError> {
+/// A key of ours that nobody may guess, where it is set.
+pub(super) fn secret(source: &mut Source, key: &str) -> Result<Option<Secret>, ConfigError> {
+    let secret = source.secret(key)?;
     if let Some(secret) = &secret {
-        strong("ONCEOVER_SEARCH_SECRET", secret.expose())?;
+        strong(key, secret.expose())?;
     }
     Ok(secret)
 }

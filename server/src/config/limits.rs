@@ -148,5 +148,6 @@ pub(super) fn read(source: &mut Source) -> Result<Limits, ConfigError> {
             15,
             24 * 60,
         )?,
+        step_up_s: source.between("ONCEOVER_STEP_UP_SECONDS", default.step_up_s, 30, 3_600)?,
     })
 }

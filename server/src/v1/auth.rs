@@ -4,7 +4,7 @@
 
 use axum::{
     extract::{FromRequestParts, Request, State},
-    http::{HeaderMap, header, request::Parts},
+    http::{HeaderMap, HeaderName, Method, header, request::Parts},
     middleware::Next,
     response::{IntoResponse, Response},
 };
@@ -18,6 +18,7 @@ use crate::{
     security::{client::Client, request::RequestId},
 };
 
+const TOTP: HeaderName = HeaderName::from_static("onceover-totp");
 /// The longest token looked up, in bytes.
 const MAX_TOKEN: usize = 512;
 
@@ -41,6 +42,12 @@ pub async fn require(State(state): State<AppState>, mut request: Request, next: 
         Some(token) => state.engine.caller_by_bearer(token, &id).await,
         None => Ok(None),
     };
+    let found = match (found, code(&request)) {
+        (Ok(Some(Caller::Staff(by))), Some(code)) => {
+            state.engine.with_code(by, &code).await.map(|by| Some(Caller::Staff(by)))
+        }
+        (found, _) => found,
+    };
     match found {
         Ok(Some(caller)) => {
             let may = state.limiter.program(&caller).and_then(|()| verbs::check(&caller, &request));
@@ -57,6 +64,12 @@ pub async fn require(State(state): State<AppState>, mut request: Request, next: 
         }
         Err(error) => Refused::from(error).into_response(),
     }
+}
+
+/// A code of a person's second factor, which a program may send along with what moves money (T12).
+fn code(request: &Request) -> Option<String> {
+    let code = request.headers().get(TOTP).filter(|_| request.method() == Method::POST);
+    code.and_then(|code| code.to_str().ok()).map(str::to_owned)
 }
 
 fn caller(parts: &Parts) -> Result<Caller, Refused> {

@@ -95,6 +95,7 @@ pub fn settings(database: &str, endpoints: &str, worker_name: &str) -> Settings 
             .collect(),
         webhook_secrets: vec![("payments".into(), SECRET.into())],
         search_secret: SECRET.as_bytes().to_vec(),
+        factor_secret: None,
         inbox_sources: Vec::new(),
         workflows: workflows::definitions(),
         worker_name: worker_name.into(),

@@ -29,14 +29,14 @@ const LISTENERS: &str = "select count(*) from pg_stat_activity
      and state = 'idle' and query like '%onceover_now%'";
 
 /// An open stream.
-struct Stream {
+pub struct Stream {
     headers: HeaderMap,
     body: BodyDataStream,
     text: String,
 }
 
 impl Stream {
-    async fn open(browser: &Browser<'_>, query: &str) -> Self {
+    pub async fn open(browser: &Browser<'_>, query: &str) -> Self {
         let request = from_our_page(Method::GET, &format!("/live{query}"))
             .header(header::COOKIE, browser.cookie.as_deref().unwrap())
             .body(Body::empty())
@@ -69,7 +69,7 @@ impl Stream {
     }
 
     /// Reads to its end.
-    async fn end(&mut self) {
+    pub async fn end(&mut self) {
         while self.more().await {}
     }
 }

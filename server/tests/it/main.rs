@@ -2,6 +2,7 @@
 
 #![allow(clippy::unwrap_used, reason = "a test ends at the first surprise")]
 
+mod account;
 mod approvals;
 mod audit;
 mod audit_commands;
@@ -38,10 +39,12 @@ mod refusals;
 mod reveal;
 mod saved_views;
 mod search;
+mod second_factor;
 mod sign_in;
 mod sizes;
 mod slow_clients;
 mod sources;
+mod step_up;
 mod support;
 mod tenants;
 mod tls;

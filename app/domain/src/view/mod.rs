@@ -3,6 +3,7 @@
 //! Everything in these types reaches the browser, so no field carries what the reader may not
 //! see. Instants are the database's (D19); `as_of` says when they were read.
 
+mod account;
 mod approval;
 mod audit;
 mod audit_chain;
@@ -26,6 +27,7 @@ mod search;
 mod token;
 mod workflow;
 
+pub use account::{AccountView, SessionView, SignInView};
 pub use approval::ApprovalView;
 pub use audit::AuditRow;
 pub use audit_chain::{ChainCheck, ChainFault, ChainFindings, ChainView};

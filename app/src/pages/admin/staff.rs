@@ -17,8 +17,13 @@ use crate::{
     error::ConsoleError,
 };
 
-const COLUMNS: &[Column] =
-    &[("Account", "col-status"), ("Who", "col-key"), ("Email", "col-words"), ("Role", "col-taken")];
+const COLUMNS: &[Column] = &[
+    ("Account", "col-status"),
+    ("Who", "col-key"),
+    ("Email", "col-words"),
+    ("Role", "col-taken"),
+    ("Second factor", "col-name"),
+];
 
 /// The list of people.
 #[component]
@@ -52,6 +57,7 @@ fn row(member: MemberInForce) -> AnyView {
             </td>
             <td role="cell" class="col-words cell-sub">{member.email}</td>
             <td role="cell" class="col-taken">{member.role.as_str()}</td>
+            <td role="cell" class="col-name">{if member.second_factor { "on" } else { "off" }}</td>
         </tr>
     }
     .into_any()

@@ -21,6 +21,7 @@ use crate::{
         refused::{Kept, RefusedForm},
     },
     error::ConsoleError,
+    held::HeldForm,
     location::value,
     pages::{
         address::{query, record_id, verb},
@@ -39,6 +40,8 @@ pub fn FormPage() -> impl IntoView {
     // shown.
     let opened_at = value(&query, "version").filter(|_| refused.is_none());
     let opened_at = opened_at.and_then(|version| version.parse::<i64>().ok());
+    let held = HeldForm::of_request();
+    let opened_at = held.as_ref().and_then(HeldForm::version).or(opened_at);
 
     let page = Reading::new(move || load(place));
     let answer = Reading::new(move || async move {
@@ -53,7 +56,8 @@ pub fn FormPage() -> impl IntoView {
             _ => None,
         }
     });
-    let kept = value(&query, "attached").map(|_| Kept::from_query(&query));
+    let attached = || value(&query, "attached").map(|_| Kept::from_query(&query));
+    let kept = held.as_ref().map(HeldForm::kept).or_else(attached);
     let carried = refused.as_ref().map(|refused| &refused.kept).or(kept.as_ref());
     let carried = carried.map(|kept| kept.evidence_files.clone()).unwrap_or_default();
     let files = Reading::new(move || {

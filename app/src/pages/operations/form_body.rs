@@ -22,6 +22,7 @@ use crate::{
     components::{
         confirm_form::ConfirmForm,
         form_field::LineField,
+        given_back::given_back,
         icon::{Icon, IconName},
         key::Key,
         notice::{moved_on, would_be_refused},
@@ -44,7 +45,7 @@ pub struct Known {
     pub other: Option<Receipt>,
     /// The files that the form carries as evidence.
     pub files: Vec<EvidenceFile>,
-    /// What was typed before a file was attached.
+    /// What was typed before a file was attached, or before its sender proved who they are.
     pub kept: Option<Kept>,
     /// The version that the form was opened at, where the record has moved on since: the decision is
     /// still about that one, so that sending it again finds its receipt (D41).
@@ -115,6 +116,7 @@ pub fn FormBody<'a>(
                 </div>
             </header>
             {refused}
+            {given_back()}
             {hint}
             {moved_on}
             <VerdictBand verdict=detail.verdict.clone()/>

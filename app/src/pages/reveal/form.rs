@@ -20,12 +20,14 @@ use crate::{
     },
     components::{
         form_field::LineField,
+        given_back::given_back,
         icon::{Icon, IconName},
         key::Key,
         notice::{Notice, Tone, right},
         refusal_summary::refusal_summary,
     },
     error::{ConsoleError, Field},
+    held::HeldForm,
     islands::Submit,
     location::value,
     pages::{
@@ -144,7 +146,8 @@ fn form(
     back: String,
 ) -> AnyView {
     let (refusal, kept) = refused.map(|refused| (refused.refusal, refused.kept)).unzip();
-    let kept = kept.unwrap_or_default();
+    let held = HeldForm::of_request();
+    let kept = kept.or_else(|| held.as_ref().map(HeldForm::kept)).unwrap_or_default();
     let may = permits(Permission::Reveal).unwrap_or_default();
     let summary = refusal.as_ref().map(|refusal| refusal_summary(refusal, Permission::Reveal));
     let lacks = (!may && refusal.is_none()).then(|| {
@@ -170,6 +173,7 @@ fn form(
         fields.pointers.iter().map(|pointer| view! { <li><code>{pointer.clone()}</code></li> });
     view! {
         {summary}
+        {given_back()}
         {lacks}
         <section class="section" aria-labelledby="masked">
             <h2 class="section-title" id="masked">"What would be shown"</h2>

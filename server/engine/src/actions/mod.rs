@@ -24,6 +24,7 @@ mod receipt;
 mod request;
 mod row;
 mod settle;
+mod step_up;
 mod token;
 mod undo;
 mod view;
@@ -123,7 +124,7 @@ impl Engine {
     ///
     /// # Errors
     /// Refused, each with one audit row and no effect: `permission_missing`, `not_found`,
-    /// `unprocessable`, `stale`, `decided_otherwise`, `not_allowed_in_state`,
+    /// `unprocessable`, `stale`, `decided_otherwise`, `not_allowed_in_state`, `step_up_required`,
     /// `approval_pending`, `second_person_required` (nobody there could approve),
     /// `provider_contradicts`, `too_early`.
     pub async fn act(
@@ -280,6 +281,10 @@ async fn decide(
         return Err(held.refused(Code::Stale));
     }
     let weighed = weigh::weigh(engine, tx, by.tenant_id(), &held, request, says).await?;
+    // Rows of a bulk go on without their person, who proved it when the bulk was started.
+    if second == Second::Ask {
+        step_up::require(by, &held, request, &weighed)?;
+    }
     if let Some(approval) = ask::open_request(tx, &hand, &held, request).await? {
         if second.bulk().is_some() {
             return Err(held.refused(Code::ApprovalPending));

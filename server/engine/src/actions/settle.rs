@@ -20,6 +20,7 @@ use super::{
     held::Held,
     receipt::{self, Named},
     request::unfit,
+    step_up,
     view::{self, decision},
     weigh::weigh,
 };
@@ -64,7 +65,8 @@ impl Engine {
     /// Refused, each with one audit row and no effect: `permission_missing`; `second_person_required`
     /// for whoever asked, whose right is younger than the request, or who was given it by whoever
     /// asked; `not_found`; `stale` where the record or the time has moved on, and the request is
-    /// void; `decided_otherwise`, `not_allowed_in_state`, `provider_contradicts`, `too_early`.
+    /// void; `decided_otherwise`, `not_allowed_in_state`, `step_up_required`, `provider_contradicts`,
+    /// `too_early`.
     pub async fn approve(
         &self,
         by: &StaffCaller,
@@ -307,6 +309,7 @@ async fn approve_in(
         return void(tx, tenant, &asked, ApprovalStatus::Stale, detail).await;
     };
     let weighed = weigh(engine, tx, tenant, &held, &request, says).await?;
+    step_up::require(by, &held, &request, &weighed)?;
     if weighed.contradiction != seen.contradiction {
         let detail = "What it overrides is not what was seen when it was asked for.";
         return void(tx, tenant, &asked, ApprovalStatus::Stale, detail).await;

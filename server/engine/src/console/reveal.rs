@@ -77,7 +77,8 @@ impl Engine {
     /// Grants the caller to read one record's masked fields for five minutes.
     ///
     /// # Errors
-    /// Refused, with one audit row: `permission_missing`, `not_found`, `unprocessable`; `tombstoned`
+    /// Refused, with one audit row: `permission_missing`, `not_found`, `unprocessable`,
+    /// `step_up_required`; `tombstoned`
     /// where the contents have expired; `not_allowed_in_state` where nothing is masked.
     pub async fn reveal(&self, by: &StaffCaller, ask: AskReveal) -> Result<Revealed, EngineError> {
         let (engine, by) = (self.clone(), by.clone());
@@ -102,6 +103,7 @@ impl Engine {
             "say why: the reason stands in the audit log beside the names of the fields",
         )?;
         check_key(&ask.form_key)?;
+        by.require_factor()?;
         let masked = bodies.masked();
         if masked.expired {
             return Err(EngineError::refused(Code::Tombstoned));

@@ -13,6 +13,7 @@ use crate::{
     actions::preview,
     error::EngineError,
     store::{
+        factor,
         kind::{self, KindPolicy},
         staff,
     },
@@ -42,6 +43,8 @@ pub struct MemberInForce {
     pub version: i64,
     /// Whether the account is closed.
     pub disabled: bool,
+    /// Whether the account has a second factor.
+    pub second_factor: bool,
 }
 
 impl Engine {
@@ -98,6 +101,7 @@ impl Engine {
         Self::detached(async move {
             let mut tx = engine.pools.begin_console(tenant).await?;
             let members = staff::members(&mut tx, tenant).await?;
+            let with_factor = factor::of_tenant(&mut tx, tenant).await?;
             tx.rollback().await?;
             Ok(members
                 .into_iter()
@@ -108,6 +112,7 @@ impl Engine {
                     role: member.role,
                     version: member.version,
                     disabled: member.disabled,
+                    second_factor: with_factor.contains(&member.id),
                 })
                 .collect())
         })

@@ -11,8 +11,8 @@ use sqlx::{Connection as _, PgConnection};
 use crate::{
     error::EngineError,
     store::{
-        audit, audit::Entry, inbox_consumer, inbox_consumer::ConsumerPolicy, kind,
-        kind::KindPolicy, staff, tenant,
+        audit, audit::Entry, factor, inbox_consumer, inbox_consumer::ConsumerPolicy, kind,
+        kind::KindPolicy, sign_in_ticket, staff, tenant,
     },
 };
 
@@ -112,7 +112,8 @@ impl Admin {
         Ok(())
     }
 
-    /// Gives a person a new password, ends their sessions, and enables them again.
+    /// Gives a person a new password, takes their second factor off, ends their sessions, and enables
+    /// them again.
     ///
     /// # Errors
     /// Refused: `not_found`.
@@ -125,6 +126,8 @@ impl Admin {
         let mut tx = self.db.begin().await?;
         let id = known(staff::find(&mut tx, &email).await?)?;
         staff::reset(&mut tx, id, password_hash).await?;
+        factor::remove(&mut tx, id).await?;
+        sign_in_ticket::void(&mut tx, id).await?;
         for tenant in staff::tenant_ids(&mut tx, id).await? {
             record(&mut tx, tenant, "staff.reset", "staff", &email, None).await?;
         }

@@ -1,17 +1,24 @@
 //! Who somebody is: sign-in, sessions, tokens and the administration of people. The only place
 //! that makes a caller.
 
+mod account;
 mod admin;
 mod admin_tokens;
+mod code;
 mod password_record;
 mod preferences;
 mod session;
 mod standing;
+mod step_up;
 mod token;
 
+pub use account::NewFactor;
 pub use admin::{Admin, NewStaff};
 pub use admin_tokens::AddToken;
 pub use password_record::{NewSession, SIGN_IN_WINDOW_S, SignInAttempt};
+pub use step_up::{Proof, StepUpAttempt};
+
+pub use crate::store::session_list::Origin;
 
 pub(crate) use standing::standing;
 pub(crate) use token::new_token;

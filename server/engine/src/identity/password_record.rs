@@ -1,16 +1,26 @@
-//! Signing in with email and password. The password's hash is checked by the server; tries are
-//! counted here before anything is looked at, for known and unknown accounts alike (T14, T15), and by
-//! the address that they come from, so that one password is not tried on every account (T40).
+//! Signing in with email and password, and with a code where the account has a second factor. The
+//! password's hash is checked by the server; tries are counted here before anything is looked at, for
+//! known and unknown accounts alike (T14, T15), and by the address that they come from, so that one
+//! password is not tried on every account (T40). No session begins before all that is asked for was given.
 
 use std::net::IpAddr;
 
-use domain::problem::Code;
+use domain::{
+    ids::{StaffId, TenantId},
+    problem::Code,
+};
+use sqlx::PgConnection;
+use uuid::Uuid;
 
-use super::{new_secret, secret_hash};
+use super::{code::Taken, new_secret, secret_hash};
 use crate::{
     Engine, StaffCaller,
     error::EngineError,
-    store::{session, sign_in, staff},
+    store::{
+        factor, session,
+        session_list::{self, Origin},
+        sign_in, sign_in_ticket, staff,
+    },
 };
 
 /// The window in which tries are counted, in minutes; the refusal names it.
@@ -24,6 +34,8 @@ pub struct SignInAttempt {
     email: String,
     from: Option<Vec<u8>>,
     account: Option<staff::Account>,
+    takes_code: bool,
+    origin: Origin,
 }
 
 impl SignInAttempt {
@@ -33,6 +45,22 @@ impl SignInAttempt {
     pub fn password_hash(&self) -> Option<&str> {
         self.account.as_ref().map(|account| account.password_hash.as_str())
     }
+
+    /// Whether the account has a second factor, so that the password alone opens nothing.
+    #[must_use]
+    pub const fn takes_code(&self) -> bool {
+        self.takes_code
+    }
+
+    /// Notes where it comes from, for the person to know it by.
+    #[must_use]
+    pub fn from_origin(self, origin: Origin) -> Self {
+        Self { origin, ..self }
+    }
+}
+
+fn failed() -> EngineError {
+    EngineError::refused(Code::SignInFailed)
 }
 
 /// A signed-in browser.
@@ -45,6 +73,16 @@ pub struct NewSession {
 }
 
 impl Engine {
+    /// Counts a try by one statement, and says whether it is beyond the limit of the running window.
+    pub(super) async fn too_many(
+        &self,
+        db: &mut PgConnection,
+        of: &[u8],
+    ) -> Result<bool, EngineError> {
+        let tries = sign_in::count_account(db, of, WINDOW_MIN).await?;
+        Ok(tries > self.settings.limits.account_tries)
+    }
+
     /// Counts a try from no address: by the account alone.
     ///
     /// # Errors
@@ -67,32 +105,32 @@ impl Engine {
         let from = from.map(|address| secret_hash(&address.to_string()));
         let engine = self.clone();
         Self::detached(async move {
-            let limits = &engine.settings.limits;
-            let too_many = || EngineError::refused(Code::TooManyAttempts);
             let mut db = engine.pools.identity().acquire().await?;
             sign_in::sweep(&mut db).await?;
             if let Some(from) = &from {
                 let tries = sign_in::count_address(&mut db, from, WINDOW_MIN).await?;
-                if tries > limits.address_tries {
-                    return Err(too_many());
+                if tries > engine.settings.limits.address_tries {
+                    return Err(EngineError::refused(Code::TooManyAttempts));
                 }
             }
-            let hash = secret_hash(&email);
-            let tries = sign_in::count_account(&mut db, &hash, WINDOW_MIN).await?;
-            if tries > limits.account_tries {
-                return Err(too_many());
+            if engine.too_many(&mut db, &secret_hash(&email)).await? {
+                return Err(EngineError::refused(Code::TooManyAttempts));
             }
             let account = staff::account(&mut db, &email).await?;
-            Ok(SignInAttempt { email, from, account })
+            // Asked for an unknown account too, so that both take the same time.
+            let id = account.as_ref().map_or(StaffId::new(Uuid::nil()), |account| account.id);
+            let takes_code = factor::is_on(&mut db, id).await?;
+            Ok(SignInAttempt { email, from, account, takes_code, origin: Origin::default() })
         })
         .await
     }
 
-    /// Ends a try: a session in the person's first tenant where the password was right.
+    /// Ends a try: a session in the person's first tenant where the password was right and is all that
+    /// is asked for.
     ///
     /// # Errors
     /// Refused: `sign_in_failed`, the same for a wrong password, an unknown, a disabled and a
-    /// tenantless account.
+    /// tenantless account, and where a code is asked for.
     pub async fn finish_sign_in(
         &self,
         attempt: SignInAttempt,
@@ -101,12 +139,11 @@ impl Engine {
     ) -> Result<NewSession, EngineError> {
         let (engine, request_id) = (self.clone(), request_id.to_owned());
         Self::detached(async move {
-            let failed = || EngineError::refused(Code::SignInFailed);
+            let correct = correct && !attempt.takes_code;
             let account = attempt.account.filter(|_| correct).ok_or_else(failed)?;
             let mut db = engine.pools.identity().acquire().await?;
             let tenant = staff::first_tenant(&mut db, account.id).await?.ok_or_else(failed)?;
-            let token = new_secret();
-            session::open(&mut db, &secret_hash(&token), account.id, tenant).await?;
+            let token = open(&mut db, (account.id, tenant), &attempt.origin).await?;
             sign_in::forget_account(&mut db, &secret_hash(&attempt.email)).await?;
             if let Some(from) = &attempt.from {
                 sign_in::give_back(&mut db, from).await?;
@@ -117,4 +154,72 @@ impl Engine {
         })
         .await
     }
+
+    /// Ends a try at the password, where a code is asked for: the answer is the browser's half of a
+    /// ticket that stands for ten minutes. Nothing is open yet, and the tries go on being counted.
+    ///
+    /// # Errors
+    /// Refused: `sign_in_failed`, as [`Engine::finish_sign_in`].
+    pub async fn ask_for_code(
+        &self,
+        attempt: SignInAttempt,
+        correct: bool,
+    ) -> Result<String, EngineError> {
+        let engine = self.clone();
+        Self::detached(async move {
+            let correct = correct && attempt.takes_code;
+            let account = attempt.account.filter(|_| correct).ok_or_else(failed)?;
+            let mut db = engine.pools.identity().acquire().await?;
+            let ticket = new_secret();
+            let email_hash = secret_hash(&attempt.email);
+            sign_in_ticket::open(&mut db, &secret_hash(&ticket), account.id, &email_hash).await?;
+            Ok(ticket)
+        })
+        .await
+    }
+
+    /// Ends a sign-in by its code: the session begins here.
+    ///
+    /// # Errors
+    /// Refused: `sign_in_failed` for a ticket that does not stand; `too_many_attempts`, counted with
+    /// those of the password; `factor_refused`.
+    pub async fn finish_with_code(
+        &self,
+        ticket: &str,
+        code: &str,
+        origin: Origin,
+    ) -> Result<String, EngineError> {
+        let (engine, ticket, code) = (self.clone(), secret_hash(ticket), code.to_owned());
+        Self::detached(async move {
+            let mut db = engine.pools.identity().acquire().await?;
+            let waiting = sign_in_ticket::find(&mut db, &ticket).await?.ok_or_else(failed)?;
+            if engine.too_many(&mut db, &waiting.email_hash).await? {
+                return Err(EngineError::refused(Code::TooManyAttempts));
+            }
+            let tenant = staff::first_tenant(&mut db, waiting.staff).await?.ok_or_else(failed)?;
+            if !engine.take_code(&mut db, waiting.staff, &code, Taken::Any).await? {
+                return Err(EngineError::refused(Code::FactorRefused));
+            }
+            if !sign_in_ticket::take(&mut db, &ticket).await? {
+                return Err(failed());
+            }
+            let token = open(&mut db, (waiting.staff, tenant), &origin).await?;
+            sign_in::forget_account(&mut db, &waiting.email_hash).await?;
+            Ok(token)
+        })
+        .await
+    }
+}
+
+/// Opens a session; the answer is its token.
+async fn open(
+    db: &mut PgConnection,
+    (staff, tenant): (StaffId, TenantId),
+    origin: &Origin,
+) -> Result<String, EngineError> {
+    let token = new_secret();
+    let hash = secret_hash(&token);
+    session::open(db, &hash, staff, tenant).await?;
+    session_list::note_origin(db, &hash, origin).await?;
+    Ok(token)
 }

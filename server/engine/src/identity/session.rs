@@ -7,7 +7,11 @@ use super::secret_hash;
 use crate::{
     Engine, Following, StaffCaller, Standing,
     error::EngineError,
-    store::{listing, session, staff},
+    store::{
+        listing,
+        session::{self, Lasts},
+        staff,
+    },
 };
 
 /// Rows of the queue that the frame counts at most.
@@ -26,9 +30,8 @@ impl Engine {
         let (engine, hash, request_id) = (self.clone(), secret_hash(token), request_id.to_owned());
         Self::detached(async move {
             let mut db = engine.pools.identity().acquire().await?;
-            let limits = &engine.settings.limits;
-            let (idle, absolute) = (limits.session_idle_min, limits.session_absolute_min);
-            session::caller(&mut db, &hash, idle, absolute, request_id).await
+            let lasts = Lasts::from(&engine.settings.limits);
+            session::caller(&mut db, &hash, lasts, request_id).await
         })
         .await
     }
@@ -42,9 +45,7 @@ impl Engine {
         let (engine, hash) = (self.clone(), secret_hash(token));
         Self::detached(async move {
             let mut db = engine.pools.identity().acquire().await?;
-            let limits = &engine.settings.limits;
-            let (idle, absolute) = (limits.session_idle_min, limits.session_absolute_min);
-            session::standing(&mut db, &hash, idle, absolute).await
+            session::standing(&mut db, &hash, Lasts::from(&engine.settings.limits)).await
         })
         .await
     }

@@ -33,6 +33,9 @@ pub(crate) async fn standing(
         role: member.role,
         request_id: request.to_owned(),
         asked_at: lease::clock(tx).await?,
+        session: None,
+        // Whoever set it going was asked for it then.
+        factor_until: None,
         preferences: None,
         token: None,
     }))

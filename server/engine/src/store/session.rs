@@ -6,7 +6,28 @@ use domain::ids::{SessionId, StaffId, TenantId};
 use sqlx::PgConnection;
 
 use super::{preferences, word};
-use crate::{StaffCaller, caller::Standing, error::EngineError};
+use crate::{Limits, StaffCaller, caller::Standing, error::EngineError};
+
+/// How long a session and its factor last.
+#[derive(Clone, Copy, Debug)]
+pub struct Lasts {
+    /// Minutes without a request.
+    pub idle_min: i32,
+    /// Minutes since sign-in.
+    pub absolute_min: i32,
+    /// Seconds for which a factor counts.
+    pub factor_s: i32,
+}
+
+impl From<&Limits> for Lasts {
+    fn from(limits: &Limits) -> Self {
+        Self {
+            idle_min: limits.session_idle_min,
+            absolute_min: limits.session_absolute_min,
+            factor_s: limits.step_up_s,
+        }
+    }
+}
 
 /// Opens a session.
 ///
@@ -37,15 +58,15 @@ pub async fn open(
 pub async fn caller(
     db: &mut PgConnection,
     token_hash: &[u8],
-    idle_min: i32,
-    absolute_min: i32,
+    lasts: Lasts,
     request_id: String,
 ) -> Result<Option<StaffCaller>, EngineError> {
     let row = sqlx::query!(
         r#"
         select s.id, s.tenant_id, p.id as staff_id, p.name, p.email, t.slug, t.name as tenant_name, m.role,
           f.zone as "zone?", f.theme as "theme?", f.density as "density?", f.page_rows as "page_rows?",
-          s.seen_at < onceover_now() - interval '1 minute' as "stale!", onceover_now() as "asked_at!"
+          s.seen_at < onceover_now() - interval '1 minute' as "stale!", onceover_now() as "asked_at!",
+          s.factor_at + make_interval(secs => $4::integer) as "factor_until!"
         from sessions s
         join staff p on p.id = s.staff_id and p.disabled_at is null
         join memberships m on m.tenant_id = s.tenant_id and m.staff_id = s.staff_id
@@ -56,8 +77,9 @@ pub async fn caller(
           and s.created_at > onceover_now() - make_interval(mins => $3)
         "#,
         token_hash,
-        idle_min,
-        absolute_min,
+        lasts.idle_min,
+        lasts.absolute_min,
+        lasts.factor_s,
     )
     .fetch_optional(&mut *db)
     .await?;
@@ -76,6 +98,8 @@ pub async fn caller(
         tenant_name: row.tenant_name,
         role: word(&row.role)?,
         request_id,
+        session: Some(SessionId::new(row.id)),
+        factor_until: Some(row.factor_until),
         preferences: preferences::read((row.zone, row.theme, row.density, row.page_rows))?
             .map(Arc::new),
         asked_at: row.asked_at,
@@ -91,8 +115,7 @@ pub async fn caller(
 pub async fn standing(
     db: &mut PgConnection,
     token_hash: &[u8],
-    idle_min: i32,
-    absolute_min: i32,
+    lasts: Lasts,
 ) -> Result<Option<Standing>, EngineError> {
     let row = sqlx::query!(
         r#"
@@ -106,8 +129,8 @@ pub async fn standing(
           and s.created_at > onceover_now() - make_interval(mins => $3)
         "#,
         token_hash,
-        idle_min,
-        absolute_min,
+        lasts.idle_min,
+        lasts.absolute_min,
     )
     .fetch_optional(db)
     .await?;

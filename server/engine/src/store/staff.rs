@@ -131,7 +131,7 @@ pub async fn grant(
     staff: StaffId,
     role: Role,
 ) -> Result<(), EngineError> {
-    sqlx::query!(
+    let changed = sqlx::query!(
         "insert into memberships (tenant_id, staff_id, role, granted_by) values ($1, $2, $3, 'command line')
          on conflict (tenant_id, staff_id) do update set
            role = excluded.role, granted_by = excluded.granted_by, granted_by_id = null,
@@ -141,12 +141,30 @@ pub async fn grant(
         staff.uuid(),
         role.as_str(),
     )
+    .execute(&mut *db)
+    .await?;
+    if changed.rows_affected() == 0 { Ok(()) } else { end_sessions_in(db, tenant, staff).await }
+}
+
+/// Ends a person's sessions that stand in a tenant: what they may do there has changed (T10).
+async fn end_sessions_in(
+    db: &mut PgConnection,
+    tenant: TenantId,
+    staff: StaffId,
+) -> Result<(), EngineError> {
+    sqlx::query!(
+        "update sessions set ended_at = onceover_now()
+         where staff_id = $2 and tenant_id = $1 and ended_at is null",
+        tenant.uuid(),
+        staff.uuid(),
+    )
     .execute(db)
     .await?;
     Ok(())
 }
 
-/// Changes a member's role, as a person of the tenant decided; call it under [`lock_member`].
+/// Changes a member's role, as a person of the tenant decided, and ends their sessions there; call it
+/// under [`lock_member`].
 ///
 /// # Errors
 /// The database's.
@@ -167,8 +185,9 @@ pub async fn regrant(
         granter_email,
         granter.uuid(),
     )
-    .fetch_one(db)
+    .fetch_one(&mut *db)
     .await?;
+    end_sessions_in(db, tenant, staff).await?;
     Ok(version)
 }
 
@@ -323,6 +342,21 @@ pub async fn disable(db: &mut PgConnection, staff: StaffId) -> Result<(), Engine
         .execute(&mut *db)
         .await?;
     end_sessions(db, staff).await
+}
+
+/// Gives a person another password.
+///
+/// # Errors
+/// The database's.
+pub async fn set_password(
+    db: &mut PgConnection,
+    staff: StaffId,
+    password_hash: &str,
+) -> Result<(), EngineError> {
+    sqlx::query!("update staff set password_hash = $2 where id = $1", staff.uuid(), password_hash)
+        .execute(db)
+        .await?;
+    Ok(())
 }
 
 /// Gives a person a new password, enables them and ends their sessions.

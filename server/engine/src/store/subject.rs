@@ -182,7 +182,11 @@ async fn event(
     id: Uuid,
 ) -> Result<Option<Locked>, EngineError> {
     let row = sqlx::query!(
-        "select status, version, topic, aggregate, seq from outbox where tenant_id = $1 and id = $2",
+        r#"select x.status, x.version, x.topic, x.aggregate, x.seq,
+             exists (select from operations o
+               join operation_kinds k on k.tenant_id = o.tenant_id and k.name = o.operation
+               where o.tenant_id = $1 and o.id = x.operation_id and k.money) as "money!"
+           from outbox x where x.tenant_id = $1 and x.id = $2"#,
         tenant.uuid(),
         id,
     )
@@ -194,7 +198,7 @@ async fn event(
         label: row.topic,
         key: format!("{} #{}", row.aggregate, row.seq),
         amount: None,
-        money: false,
+        money: row.money,
     }))
 }
 

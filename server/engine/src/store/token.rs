@@ -37,7 +37,7 @@ pub async fn bearer(
         r#"
         select k.id, k.tenant_id, k.name, k.kinds, k.verbs, k.staff_id, t.slug, t.name as tenant_name,
           p.name as "person?", p.email as "email?", m.role as "role?", onceover_now() as "asked_at!",
-          k.last_used_at
+          k.last_used_at, k.stepped_up_at + interval '8 hours' as "factor_until?"
         from tokens k
         join tenants t on t.id = k.tenant_id
         left join staff p on p.id = k.staff_id and p.disabled_at is null
@@ -77,6 +77,8 @@ pub async fn bearer(
         role: word(&role)?,
         request_id,
         asked_at: row.asked_at,
+        session: None,
+        factor_until: row.factor_until,
         preferences: None,
         token: Some(Arc::new(StaffToken { id: token, verbs })),
     });
@@ -135,7 +137,8 @@ pub struct AddedToken<'a> {
     pub made_by: Option<(StaffId, &'a str)>,
 }
 
-/// Adds a token; `false` where the tenant has, or had, one of that name.
+/// Adds a token; `false` where the tenant has, or had, one of that name. A person's counts as made under
+/// step-up: whoever makes one has just proved who they are, or sits at the owner's terminal.
 ///
 /// # Errors
 /// The database's.
@@ -143,9 +146,10 @@ pub async fn add(db: &mut PgConnection, new: &AddedToken<'_>) -> Result<bool, En
     let verbs: Vec<String> = new.verbs.iter().map(ToString::to_string).collect();
     let done = sqlx::query!(
         "insert into tokens (id, tenant_id, name, staff_id, kinds, verbs, expires_at, token_hash, made_by,
-           made_by_id)
+           made_by_id, stepped_up_at)
          values (coalesce($1, onceover_uuid7()), $2, $3, $4, $5, $6,
-           onceover_now() + make_interval(days => $7), $8, coalesce($9, 'command line'), $10)
+           onceover_now() + make_interval(days => $7), $8, coalesce($9, 'command line'), $10,
+           case when $4::uuid is not null then onceover_now() end)
          on conflict (tenant_id, name) do nothing",
         new.id.map(TokenId::uuid),
         new.tenant.uuid(),

@@ -154,6 +154,7 @@ pub fn settings(db: &TestDatabase) -> Settings {
         ],
         inbox_sources: Vec::new(),
         search_secret: b"search secret of the tests".to_vec(),
+        factor_secret: None,
         workflows: Vec::new(),
         worker_name: "w-test".into(),
         limits: engine::Limits::default(),

@@ -1,10 +1,12 @@
-//! The demo's tenants, people and tokens: made where they are missing, kept where they are there.
+//! The demo's tenants, people and tokens: made where they are missing, kept where they are there. People's
+//! tokens are made anew at a start that finds them older than an hour, so that they move money (T12).
 
 use std::{collections::BTreeMap, path::Path};
 
+use chrono::TimeDelta;
 use domain::access::Role;
 use engine::{
-    Engine,
+    Caller, Engine,
     identity::{Admin, NewStaff},
 };
 
@@ -88,7 +90,7 @@ async fn tokens(admin: &mut Admin, engine: &Engine, kept: &Kept) -> Result<Token
     let mut staff = BTreeMap::new();
     for account in ACCOUNTS {
         let old = known.as_ref().and_then(|demo| demo.staff_tokens.get(account.email));
-        let token = match still_good(engine, old).await? {
+        let token = match still_fresh(engine, old).await? {
             Some(token) => token,
             None => {
                 let name = format!("demo {} {run}", account.email);
@@ -111,6 +113,18 @@ async fn tokens(admin: &mut Admin, engine: &Engine, kept: &Kept) -> Result<Token
         services.insert(tenant.to_owned(), token);
     }
     Ok(Tokens { staff, services })
+}
+
+/// The kept token of a person, where it still moves money for as long as a day's work begins with: the
+/// rest of what a token made under step-up is good for.
+async fn still_fresh(engine: &Engine, token: Option<&String>) -> Result<Option<String>, Failure> {
+    let Some(token) = token else { return Ok(None) };
+    Ok(match engine.caller_by_bearer(token, "demo").await? {
+        Some(Caller::Staff(by)) if by.factor_lasts() > Some(TimeDelta::hours(7)) => {
+            Some(token.clone())
+        }
+        _ => None,
+    })
 }
 
 /// The kept token, where this database knows it.

@@ -140,6 +140,7 @@ impl Scene {
             webhook_secrets: vec![("payments".into(), WEBHOOK_SECRET.into())],
             inbox_sources: Vec::new(),
             search_secret: WEBHOOK_SECRET.as_bytes().to_vec(),
+            factor_secret: None,
             workflows: Vec::new(),
             worker_name: "test".into(),
             limits: engine::Limits::default(),

@@ -1,0 +1,107 @@
+//! `/step-up`: the factor again, before what takes one that was given lately (T12). It answers a form that
+//! is held, carries its fields along unseen, and gives the form back as it was.
+
+use domain::problem::Code;
+use leptos::prelude::*;
+use leptos_meta::Title;
+
+use super::{address::query, not_found::OutsideHead, sign_in_code::code_field};
+use crate::{
+    api::{account::account, reading::Reading},
+    components::notice::{Notice, Tone},
+    held::{HeldForm, PREFIX},
+    location,
+    text::safe_href,
+};
+
+/// The page.
+#[component]
+pub fn StepUpPage() -> impl IntoView {
+    let held = HeldForm::of_request();
+    let query = query();
+    let asked = Reading::new(account);
+    let content = Suspend::new(async move {
+        let held = match held {
+            Some(held) => held,
+            // Opened by itself: nothing waits, and the page that was named comes after it.
+            None => HeldForm {
+                page: location::value(&query, "next")
+                    .filter(|next| safe_href(next).is_some() && next.starts_with('/'))
+                    .unwrap_or_else(|| "/me".into()),
+                takes_code: asked.await.is_ok_and(|account| account.second_factor),
+                refused: location::value(&query, "refused").and_then(|code| code.parse().ok()),
+                fields: Vec::new(),
+            },
+        };
+        content(held)
+    });
+    view! {
+        <Title text="Prove that it is you · Onceover"/>
+        <div class="outside">
+            <OutsideHead/>
+            <main class="outside-main" id="main">{content}</main>
+        </div>
+    }
+    .into_any()
+}
+
+fn content(held: HeldForm) -> AnyView {
+    let waits = !held.fields.is_empty();
+    let why = waits.then(|| {
+        let code = held.refused.unwrap_or(Code::StepUpRequired);
+        let words = "What you typed is kept on this page and comes back as it was.";
+        notice(code, words)
+    });
+    let refused = held.refused.filter(|_| !waits).map(|code| notice(code, ""));
+    let fields = held.fields.into_iter().map(|(name, value)| {
+        view! { <input type="hidden" name=format!("{PREFIX}{name}") value=value/> }
+    });
+    let factor = if held.takes_code { code_field() } else { password_field() };
+    let back = held.page.clone();
+    view! {
+        <div>
+            <h1 class="outside-title">"Prove that it is you"</h1>
+            <p class="outside-words">
+                "So that nobody decides at a desk that you have left. It counts for a few minutes."
+            </p>
+        </div>
+        {why}
+        {refused}
+        <form class="form" method="post" action="/step-up">
+            <input type="hidden" name="page" value=held.page/>
+            {fields.collect_view()}
+            {factor}
+            <button class="button button--primary">"Go on"</button>
+        </form>
+        <p><a href=back>"Back without doing it"</a></p>
+    }
+    .into_any()
+}
+
+fn notice(code: Code, words: &'static str) -> AnyView {
+    view! {
+        <Notice tone=Tone::Bad title=code.title() code=code>
+            <p>{code.advice()} " " {words}</p>
+        </Notice>
+    }
+    .into_any()
+}
+
+fn password_field() -> AnyView {
+    view! {
+        <div class="field">
+            <label class="field-label" for="factor">"Password"</label>
+            <input
+                class="input"
+                id="factor"
+                name="factor"
+                type="password"
+                autocomplete="current-password"
+                required
+                autofocus
+                maxlength="1024"
+            />
+        </div>
+    }
+    .into_any()
+}
