@@ -16,6 +16,12 @@ STOP_LIMIT=30
 
 free_port() { node -e 'const s = require("net").createServer().listen(0, "127.0.0.1", () => { console.log(s.address().port); s.close() })'; }
 
+# The identity provider of one test, which starts it there (end2end/provider.mjs); to all others it is
+# a provider that does not answer.
+export ONCEOVER_OIDC_ISSUER="http://127.0.0.1:$(free_port)" ONCEOVER_OIDC_NAME=Corp \
+    ONCEOVER_OIDC_CLIENT_ID=console ONCEOVER_OIDC_CLIENT_SECRET=v4Xq9Lm2Rt7Kp1Zs8Wd3Hb6Nc5Jf0Gy2 \
+    ONCEOVER_OIDC_SCOPES=email,profile,groups ONCEOVER_OIDC_ROLES=payments=acme:operator
+
 rm -rf "$DATA" end2end/artefacts
 : >"$LOG"
 # DATABASE_URL is left out on purpose: this demo has a PostgreSQL of its own.

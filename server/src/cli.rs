@@ -80,6 +80,15 @@ pub enum Staff {
         /// The email address.
         email: String,
     },
+    /// Tie a person to a subject of the identity provider; from then on the provider says what they may
+    /// do.
+    Link {
+        /// The email address.
+        email: String,
+        /// What the provider calls the person for good (the claim `sub`).
+        #[arg(long)]
+        subject: String,
+    },
     /// Set a new password, read from standard input; sessions end at once.
     Reset {
         /// The email address.

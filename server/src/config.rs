@@ -8,6 +8,7 @@
 mod checks;
 mod connections;
 mod limits;
+mod oidc;
 mod source;
 mod sources;
 
@@ -25,6 +26,8 @@ use crate::{
     listener::{Bounds, TlsFiles},
     security::origin::Site,
 };
+pub(crate) use checks::is_loopback;
+pub use oidc::{OidcSettings, RoleRule};
 use source::Source;
 pub use source::{ConfigError, KEYS, Key, Kind};
 
@@ -99,6 +102,8 @@ pub struct Config {
     pub event_retention_days: u32,
     /// Where the heads of the audit chains are kept outside the database.
     pub anchors: Anchors,
+    /// The identity provider that people may sign in with.
+    pub oidc: Option<OidcSettings>,
     /// Where the built site lies; found beside the program where not set.
     pub site_root: Option<PathBuf>,
     /// Which log lines are written.
@@ -177,6 +182,7 @@ impl Config {
             anchors: checks::anchors(&mut source, &destinations)?,
             destinations,
             event_retention_days: source.between("ONCEOVER_EVENT_RETENTION_DAYS", 30, 1, 3_650)?,
+            oidc: oidc::read(&mut source)?,
             site_root: source.text("ONCEOVER_SITE_ROOT")?.map(PathBuf::from),
             log: source.text("ONCEOVER_LOG")?.unwrap_or_else(|| "info".to_owned()),
             data: source.text("ONCEOVER_DATA")?.unwrap_or_else(|| ".data".to_owned()).into(),

@@ -5,18 +5,23 @@
 
 use std::sync::OnceLock;
 
-use app::{App, shell};
+use app::{App, components::single_sign_on::SingleSignOn, shell};
 use axum::{body::Body, extract::Request, http::request::Parts, response::Response};
 use leptos::prelude::{provide_context, use_context};
 
 use crate::{auth::preferences, router::AppState, security::nonce::Nonce};
 
 /// The context closure. The engine for server functions; the nonce of this response's policy in
-/// place of the one that Leptos minted; how the reader wants the page, and its zone.
+/// place of the one that Leptos minted; how the reader wants the page, and its zone; what the sign-in
+/// page offers.
 pub fn provider(state: &AppState) -> impl Fn() + Clone + Send + Sync + 'static {
     let engine = state.engine.clone();
+    let provider = state.oidc.as_ref().map(|oidc| SingleSignOn { name: oidc.name().into() });
     move || {
         provide_context(engine.clone());
+        if let Some(provider) = provider.clone() {
+            provide_context(provider);
+        }
         let Some(parts) = use_context::<Parts>() else { return };
         if let Some(nonce) = parts.extensions.get::<Nonce>() {
             provide_context(leptos::nonce::Nonce::from_value(nonce.text()));

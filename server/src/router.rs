@@ -22,8 +22,10 @@ use tower_http::catch_panic::CatchPanicLayer;
 use crate::{
     artifacts,
     auth::{
-        account, password::Passwords, preferences, second_factor, session, sign_in, sign_in_code,
-        step_up,
+        account,
+        oidc::{self, Oidc},
+        password::Passwords,
+        preferences, second_factor, session, sign_in, sign_in_code, step_up,
     },
     bodies, context, evidence, exports, files, health,
     live::{self, Live},
@@ -49,6 +51,8 @@ pub struct AppState {
     pub passwords: Passwords,
     /// The names that the console answers to.
     pub site: Site,
+    /// The identity provider that people may sign in with.
+    pub oidc: Option<Oidc>,
     /// Open pages that are told what changes.
     pub live: Live,
     /// How long a whole body may take to come.
@@ -109,6 +113,9 @@ fn pages(state: &AppState) -> Router<AppState> {
         })
         .route("/sign-in", post(sign_in::sign_in))
         .route("/sign-in/code", post(sign_in_code::finish))
+        .route(oidc::BEGIN, get(oidc::begin))
+        .route(oidc::AGAIN, get(oidc::again))
+        .route(oidc::FINISH, get(oidc::finish))
         .route("/sign-out", post(sign_in::sign_out))
         .route("/step-up", post(step_up::step_up))
         .route("/me/second-factor/begin", post(second_factor::begin))

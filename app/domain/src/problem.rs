@@ -120,6 +120,12 @@ codes! {
     StepUpRequired = "step_up_required", 403, "Prove first that it is you: what you do moves money, shows masked fields or takes a live lease away.", "Nothing was done. Give your factor again, then send it as it is; a program sends Onceover-TOTP, or a token made less than eight hours ago.";
     /// A password or code that does not fit.
     FactorRefused = "factor_refused", 403, "That password or code does not fit, or the code was used before.", "Nothing was done. A code of an authenticator works once: wait for the next one.";
+    /// The identity provider's answer does not hold (T16).
+    SsoFailed = "sso_failed", 401, "Signing in with the identity provider did not work.", "Nothing was done. Begin again; if it does not work then either, tell an administrator, whose log says why.";
+    /// The identity provider knows the person, and nothing is granted (T16).
+    SsoRefused = "sso_refused", 403, "The identity provider knows you, but you have no access here.", "Nothing was done. An administrator can say what your account lacks.";
+    /// The identity provider cannot be asked.
+    SsoUnavailable = "sso_unavailable", 503, "The identity provider did not answer.", "Nothing was done. Try again in a moment, or sign in with a local account.";
     /// No such record in this tenant.
     NotFound = "not_found", 404, "There is no such record here.", "Check the link, and the tenant you are signed in to.";
     /// A field of a body or form that can be read is missing or wrong.

@@ -10,6 +10,7 @@ use crate::{
     components::{
         nav::ThemeSwitch,
         notice::{Notice, Tone},
+        single_sign_on::SingleSignOn,
     },
     location,
 };
@@ -24,6 +25,8 @@ pub fn SignInPage() -> impl IntoView {
         .filter(|next| crate::text::safe_href(next).is_some() && next.starts_with('/'))
         .unwrap_or_else(|| "/".into());
     let here = location::here("/sign-in", &query);
+    let elsewhere = use_context::<SingleSignOn>();
+    let button = if elsewhere.is_some() { "button" } else { "button button--primary" };
     view! {
         <Title text="Sign in · Onceover"/>
         <div class="outside">
@@ -36,6 +39,7 @@ pub fn SignInPage() -> impl IntoView {
                     </p>
                 </div>
                 {refused.map(refusal)}
+                {elsewhere.map(|provider| provider.offer(&next))}
                 <form class="form" method="post" action="/sign-in">
                     <input type="hidden" name="next" value=next/>
                     <div class="field">
@@ -62,7 +66,7 @@ pub fn SignInPage() -> impl IntoView {
                             maxlength="1024"
                         />
                     </div>
-                    <button class="button button--primary">"Sign in"</button>
+                    <button class=button>"Sign in"</button>
                 </form>
                 <div class="outside-look"><ThemeSwitch here/></div>
             </main>

@@ -4,6 +4,7 @@
 
 pub mod account;
 pub(crate) mod form;
+pub mod oidc;
 pub mod origin;
 pub mod password;
 pub mod preferences;

@@ -14,6 +14,7 @@ use axum::{
 use domain::problem::Code;
 use engine::StaffCaller;
 
+use super::oidc;
 use crate::{
     refusal::Refused,
     router::AppState,
@@ -22,8 +23,9 @@ use crate::{
 
 const NAME: &str = "__Host-sid";
 const ATTRIBUTES: &str = "Secure; HttpOnly; SameSite=Lax; Path=/";
-/// What is open without a session: the two halves of signing in, and how they look, which only sets cookies.
-const OPEN: [&str; 3] = ["/sign-in", "/sign-in/code", "/preferences"];
+/// What is open without a session: the two halves of signing in, how they look, which only sets cookies, and
+/// the way to the identity provider and back.
+const OPEN: [&str; 5] = ["/sign-in", "/sign-in/code", "/preferences", oidc::BEGIN, oidc::FINISH];
 
 /// The token in the browser's cookie.
 #[derive(Clone)]

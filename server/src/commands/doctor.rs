@@ -11,7 +11,11 @@ use tokio::{io::AsyncReadExt as _, net::TcpStream, time::timeout};
 use url::Url;
 
 use super::{Failure, durable};
-use crate::{config::Config, refusal::chain};
+use crate::{
+    auth::oidc::Oidc,
+    config::{Config, OidcSettings},
+    refusal::chain,
+};
 
 /// The oldest PostgreSQL that is supported, as the server numbers itself.
 const OLDEST: i32 = 150_000;
@@ -81,6 +85,11 @@ pub async fn run(config: &Config) -> Result<(), Failure> {
         if let Err(fault) = reachable(&destination.url).await {
             faults.push(format!("the destination {} {fault}", destination.name));
         }
+    }
+    if let Some(settings) = &config.oidc
+        && let Err(fault) = look(settings, config).await
+    {
+        faults.push(format!("the identity provider {}: {fault}", settings.issuer));
     }
     if faults.is_empty() {
         println!(
@@ -204,6 +213,11 @@ async fn database(url: &str) -> Result<Vec<String>, EngineError> {
     }
     connection.close().await?;
     Ok(faults)
+}
+
+/// Whether the identity provider describes itself, with keys that can be used.
+async fn look(settings: &OidcSettings, config: &Config) -> Result<(), String> {
+    Oidc::new(settings.clone(), &config.public_url(config.addr))?.look().await
 }
 
 /// Whether something listens at a URL; nothing is sent, for a request could be an effect. A mail

@@ -12,7 +12,7 @@ use tokio::{
 
 use super::{Failure, durable};
 use crate::{
-    auth::password::Passwords,
+    auth::{oidc::Oidc, password::Passwords},
     background,
     config::Config,
     listener::{self, Certificate},
@@ -82,7 +82,7 @@ pub async fn serve_on(
 /// What handlers share, for a console that listens on `bound`.
 ///
 /// # Errors
-/// [`Failure`] where the site's options cannot be read.
+/// [`Failure`] where the site's options cannot be read, or the identity provider has no client.
 pub fn state(config: &Config, engine: Engine, bound: SocketAddr) -> Result<AppState, Failure> {
     let limiter = Limiter::new(&config.limits);
     Ok(AppState {
@@ -92,9 +92,17 @@ pub fn state(config: &Config, engine: Engine, bound: SocketAddr) -> Result<AppSt
         leptos: site(config)?,
         passwords: Passwords::new(),
         site: config.site(bound),
+        oidc: provider(config, bound)?,
         live: Live::default(),
         body_patience: config.bounds.body,
     })
+}
+
+/// The identity provider, which has not been asked anything yet.
+fn provider(config: &Config, bound: SocketAddr) -> Result<Option<Oidc>, Failure> {
+    let Some(settings) = &config.oidc else { return Ok(None) };
+    let oidc = Oidc::new(settings.clone(), &config.public_url(bound)).map_err(Failure::new)?;
+    Ok(Some(oidc))
 }
 
 /// Where the built site lies. Leptos' own variables win, for `cargo leptos` sets them; else the

@@ -39,6 +39,14 @@ pub async fn run(config: &Config, command: Staff) -> Result<(), Failure> {
             administer(config).await?.disable_staff(&email).await?;
             println!("{email} is locked out");
         }
+        Staff::Link { email, subject } => {
+            let settings = config.oidc.as_ref().ok_or_else(|| {
+                Failure::new("there is no identity provider: ONCEOVER_OIDC_ISSUER is not set")
+            })?;
+            let mut admin = administer(config).await?;
+            admin.link_identity(&email, &settings.issuer, &subject).await?;
+            println!("{email} is {subject} of {}", settings.issuer);
+        }
         Staff::Reset { email } => {
             let password_hash = read_password().await?;
             administer(config).await?.reset_password(&email, &password_hash).await?;

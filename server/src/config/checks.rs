@@ -15,13 +15,14 @@ const MIN_SECRET: usize = 32;
 const KNOWN: [&str; 7] =
     ["changeme", "change_me", "change-me", "secret", "password", "example", "default"];
 
-pub(super) fn is_loopback(host: &str) -> bool {
+/// Whether a host is this machine.
+pub(crate) fn is_loopback(host: &str) -> bool {
     let bare = host.trim_start_matches('[').trim_end_matches(']');
     bare == "localhost" || bare.parse::<IpAddr>().is_ok_and(|ip| ip.is_loopback())
 }
 
 /// Refuses a secret that can be guessed; never repeats it.
-fn strong(key: &str, secret: &str) -> Result<(), ConfigError> {
+pub(super) fn strong(key: &str, secret: &str) -> Result<(), ConfigError> {
     let lower = secret.to_ascii_lowercase();
     if KNOWN.iter().any(|word| lower.starts_with(word)) {
         return Err(ConfigError::new(key, "holds a value from an example; make one of your own"));

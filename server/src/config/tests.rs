@@ -196,6 +196,59 @@ fn destinations_keep_their_order_and_nothing_is_said_of_one_that_is_not_there() 
 }
 
 #[test]
+fn an_identity_provider_is_named_whole_or_not_at_all() {
+    assert!(read(&[]).unwrap().oidc.is_none());
+    let whole = [
+        ("ONCEOVER_OIDC_ISSUER", "https://id.example/realms/staff"),
+        ("ONCEOVER_OIDC_CLIENT_ID", "onceover"),
+        ("ONCEOVER_OIDC_CLIENT_SECRET", GOOD_SECRET),
+        ("ONCEOVER_OIDC_ROLES", "leads=acme:approver, payments=acme:operator"),
+    ];
+    let with = |key: &str, value: &'static str| {
+        let rest = whole.iter().filter(|(known, _)| *known != key).copied();
+        rest.chain([(KEYS.iter().find(|one| one.name == key).unwrap().name, value)])
+            .collect::<Vec<_>>()
+    };
+    let config = read(&whole).unwrap();
+    assert!(!format!("{config:?}").contains(GOOD_SECRET));
+    let oidc = config.oidc.unwrap();
+    assert_eq!((oidc.name.as_str(), oidc.roles_claim.as_str()), ("id.example", "groups"));
+    assert_eq!(oidc.scopes, ["openid", "email", "profile"]);
+    assert_eq!(oidc.roles[0].role, domain::access::Role::Approver, "in the order written");
+    let oidc = read(&with("ONCEOVER_OIDC_SCOPES", "groups,email")).unwrap().oidc.unwrap();
+    assert_eq!(oidc.scopes, ["openid", "groups", "email"]);
+    let file = "oidc_roles = [\"cn=ops,dc=corp=acme:operator\"]";
+    let oidc = with_file(&whole[..3], Some(file)).unwrap().oidc.unwrap();
+    assert_eq!(
+        (oidc.roles[0].value.as_str(), oidc.roles[0].tenant.as_str()),
+        ("cn=ops,dc=corp", "acme")
+    );
+    for (key, value) in [
+        ("ONCEOVER_OIDC_ISSUER", "http://id.example"),
+        ("ONCEOVER_OIDC_ISSUER", "https://id.example/?tenant=1"),
+        ("ONCEOVER_OIDC_ISSUER", "https://user@id.example"),
+        ("ONCEOVER_OIDC_ISSUER", "id.example"),
+        ("ONCEOVER_OIDC_CLIENT_ID", ""),
+        ("ONCEOVER_OIDC_CLIENT_SECRET", ""),
+        ("ONCEOVER_OIDC_CLIENT_SECRET", "tiny-odd-81"),
+        ("ONCEOVER_OIDC_CLIENT_SECRET", "CHANGE_ME_CHANGE_ME_CHANGE_ME_CHANGE_ME"),
+        ("ONCEOVER_OIDC_ROLES", ""),
+        ("ONCEOVER_OIDC_ROLES", "payments"),
+        ("ONCEOVER_OIDC_ROLES", "payments=acme"),
+        ("ONCEOVER_OIDC_ROLES", "payments=acme:root"),
+        ("ONCEOVER_OIDC_ROLES", "=acme:operator"),
+        ("ONCEOVER_OIDC_DOMAINS", "@corp.com"),
+        ("ONCEOVER_OIDC_DOMAINS", "*.corp.com"),
+        ("ONCEOVER_OIDC_MAX_AGE_MINUTES", "1441"),
+    ] {
+        let error = read(&with(key, value)).unwrap_err();
+        assert!(error.starts_with(key) && !error.contains("tiny-odd"), "{key}={value}: {error}");
+    }
+    let error = read(&whole[1..]).unwrap_err();
+    assert_eq!(error, "ONCEOVER_OIDC_CLIENT_ID is set, but ONCEOVER_OIDC_ISSUER is not");
+}
+
+#[test]
 fn an_engine_needs_a_database_and_a_search_secret() {
     assert!(read(&[]).unwrap().engine().is_err());
     let url = ("DATABASE_URL", "postgres://localhost/onceover");

@@ -29,6 +29,7 @@ mod listener;
 mod live;
 mod mail;
 mod notices;
+mod oidc;
 mod pages_flows;
 mod pages_records;
 mod panics;

@@ -15,9 +15,9 @@ pub struct AuditRow {
     pub id: i64,
     /// When.
     pub at: DateTime<Utc>,
-    /// `staff`, `service` or `command line`.
+    /// `staff`, `service`, `command line` or `identity provider`.
     pub actor_kind: String,
-    /// Who: email or token name.
+    /// Who: email, token name or issuer.
     pub actor: String,
     /// What, such as `confirm`.
     pub verb: String,

@@ -12,7 +12,7 @@ use crate::{
     error::EngineError,
     store::{
         audit, audit::Entry, factor, inbox_consumer, inbox_consumer::ConsumerPolicy, kind,
-        kind::KindPolicy, sign_in_ticket, staff, tenant,
+        kind::KindPolicy, sign_in_ticket, staff, staff_identity, tenant,
     },
 };
 
@@ -130,6 +130,31 @@ impl Admin {
         sign_in_ticket::void(&mut tx, id).await?;
         for tenant in staff::tenant_ids(&mut tx, id).await? {
             record(&mut tx, tenant, "staff.reset", "staff", &email, None).await?;
+        }
+        tx.commit().await?;
+        Ok(())
+    }
+
+    /// Ties an account to an identity provider's subject: whoever signs in as that subject is this
+    /// person from then on, with the roles that the provider grants.
+    ///
+    /// # Errors
+    /// Refused: `not_found` for an unknown person, `unprocessable` for a subject that is tied already.
+    pub async fn link_identity(
+        &mut self,
+        email: &str,
+        issuer: &str,
+        subject: &str,
+    ) -> Result<(), EngineError> {
+        let email = email.trim().to_lowercase();
+        let mut tx = self.db.begin().await?;
+        let id = known(staff::find(&mut tx, &email).await?)?;
+        if !staff_identity::add(&mut tx, issuer, subject, id).await? {
+            let why = "it is tied to an account already";
+            return Err(EngineError::field(Code::Unprocessable, "subject", why));
+        }
+        for tenant in staff::tenant_ids(&mut tx, id).await? {
+            record(&mut tx, tenant, "staff.link", "staff", &email, None).await?;
         }
         tx.commit().await?;
         Ok(())

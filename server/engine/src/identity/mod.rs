@@ -7,6 +7,7 @@ mod admin_tokens;
 mod code;
 mod password_record;
 mod preferences;
+mod provider_record;
 mod session;
 mod standing;
 mod step_up;
@@ -19,6 +20,7 @@ pub use password_record::{NewSession, SIGN_IN_WINDOW_S, SignInAttempt};
 pub use step_up::{Proof, StepUpAttempt};
 
 pub use crate::store::session_list::Origin;
+pub use provider_record::{Arrival, Departure, ProvenPerson, Subject};
 
 pub(crate) use standing::standing;
 pub(crate) use token::new_token;

@@ -15,11 +15,11 @@ use crate::error::EngineError;
 pub struct Entry<'a> {
     /// In which tenant.
     pub tenant: TenantId,
-    /// `staff`, `service` or `command line`.
+    /// `staff`, `service`, `command line` or `identity provider`.
     pub actor_kind: &'a str,
     /// The person's or token's id.
     pub actor_id: Option<Uuid>,
-    /// Email or token name.
+    /// Email, token name or issuer.
     pub actor: &'a str,
     /// What, such as `confirm`.
     pub action: &'a str,

@@ -141,6 +141,30 @@ pub async fn standing(
     }))
 }
 
+/// Gives a session of a person another token; `false` where it is not theirs, has ended, or the former
+/// token is not its own.
+///
+/// # Errors
+/// The database's.
+pub async fn renew(
+    db: &mut PgConnection,
+    session: SessionId,
+    staff: StaffId,
+    (former_hash, token_hash): (&[u8], &[u8]),
+) -> Result<bool, EngineError> {
+    let done = sqlx::query!(
+        "update sessions set token_hash = $4
+         where id = $1 and staff_id = $2 and token_hash = $3 and ended_at is null",
+        session.uuid(),
+        staff.uuid(),
+        former_hash,
+        token_hash,
+    )
+    .execute(db)
+    .await?;
+    Ok(done.rows_affected() == 1)
+}
+
 /// Ends a session.
 ///
 /// # Errors

@@ -20,13 +20,14 @@ pub struct Account {
     pub password_hash: String,
 }
 
-/// The account of an email, where it may sign in.
+/// The account of an email, where it may sign in with a password.
 ///
 /// # Errors
 /// The database's.
 pub async fn account(db: &mut PgConnection, email: &str) -> Result<Option<Account>, EngineError> {
     let row = sqlx::query!(
-        "select id, password_hash from staff where email = $1 and disabled_at is null",
+        r#"select id, password_hash as "password_hash!" from staff
+           where email = $1 and disabled_at is null and password_hash is not null"#,
         email,
     )
     .fetch_optional(db)
