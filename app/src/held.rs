@@ -5,6 +5,7 @@
 //! the page that answers it, and nowhere else.
 
 use domain::{action::Outcome, problem::Code};
+use form_urlencoded::Serializer;
 use http::{HeaderName, request::Parts};
 use leptos::prelude::use_context;
 
@@ -19,6 +20,18 @@ pub const HOLD: HeaderName = HeaderName::from_static("onceover-hold-form");
 /// What the names of held fields begin with on the page that asks for the factor.
 pub const PREFIX: &str = "held.";
 
+/// What a person is asked to prove themselves by.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub enum FactorField {
+    /// The password.
+    #[default]
+    Password,
+    /// A code of the second factor.
+    Code,
+    /// The identity provider, by its name and its page, which opens beside the form.
+    Provider(String, String),
+}
+
 /// A form that was sent and is held.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct HeldForm {
@@ -26,8 +39,8 @@ pub struct HeldForm {
     pub page: String,
     /// Its fields as they were sent.
     pub fields: Vec<(String, String)>,
-    /// Whether a code is asked for, and not the password.
-    pub takes_code: bool,
+    /// What is asked for.
+    pub factor: FactorField,
     /// Why the last try at the factor was refused.
     pub refused: Option<Code>,
 }
@@ -47,6 +60,12 @@ impl HeldForm {
             .find(|(known, _)| known == name)
             .map(|(_, value)| value.as_str())
             .unwrap_or_default()
+    }
+
+    /// The fields as a form's body has them.
+    #[must_use]
+    pub fn encoded(&self) -> String {
+        Serializer::new(String::new()).extend_pairs(&self.fields).finish()
     }
 
     /// The version that the form was opened at.

@@ -62,7 +62,7 @@ test('a second factor is begun by picture, link or text, and counts only after i
   await page.getByRole('button', { name: 'Set up a second factor' }).click()
   await expect(page.getByRole('img', { name: 'The secret as a QR code' })).toBeVisible()
   await expect(page.getByRole('link', { name: 'Open in an authenticator' })).toHaveAttribute('href', /^otpauth:\/\/totp\//)
-  await page.getByLabel('Code').fill('000000')
+  await page.locator('input[name=factor]').fill('000000')
   await page.getByRole('button', { name: 'Turn it on' }).click()
   await expect(page.locator('[data-code=factor_refused]')).toBeVisible()
   await page.getByRole('link', { name: 'Back without it' }).click()

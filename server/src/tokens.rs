@@ -14,7 +14,7 @@ use axum::{
 use domain::problem::Code;
 use engine::{AskToken, EngineError, Issued, StaffCaller};
 
-use crate::{context::render_page, refusal::Refused, router::AppState};
+use crate::{auth::step_up, context::render_page, refusal::Refused, router::AppState};
 
 /// Makes the token that the form asks for.
 pub async fn issue(
@@ -34,12 +34,13 @@ pub async fn issue(
     match issued {
         Ok(issued) => shown(&state, parts, typed, issued).await,
         Err(error) if error.is_fault() => Refused::from(error).into_response(),
-        Err(error) => back(&typed, error),
+        Err(error) if error.refusal().code == Code::StepUpRequired => step_up::hold(typed.form()),
+        Err(error) => back(&typed, &error),
     }
 }
 
 /// Back to the form, with everything typed. The address begins with our own path and holds the rest escaped.
-fn back(typed: &Typed, error: EngineError) -> Response {
+fn back(typed: &Typed, error: &EngineError) -> Response {
     let place = HeaderValue::try_from(typed.refused(error.refusal()))
         .unwrap_or(HeaderValue::from_static("/admin/tokens"));
     (StatusCode::SEE_OTHER, [(header::LOCATION, place)]).into_response()

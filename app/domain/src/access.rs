@@ -206,8 +206,9 @@ pub const fn permits(role: Role, permission: Permission) -> bool {
     }
 }
 
-/// Whether a decision takes a factor that was given lately (T12): what moves money, or may, and what takes a
-/// lease away from a worker that still beats. `money` says what the record is about.
+/// Whether a decision takes a factor that was given lately (T12): what moves money, or may, what takes a
+/// lease away from a worker that still beats, and a new token, which acts without its person from then on.
+/// `money` says what the record is about.
 #[must_use]
 pub const fn takes_factor(target: TargetType, verb: Verb, money: bool, force: bool) -> bool {
     match (target, verb) {
@@ -216,6 +217,7 @@ pub const fn takes_factor(target: TargetType, verb: Verb, money: bool, force: bo
         (TargetType::Operation, Verb::Release) => force,
         // A pause only stops what would move.
         (TargetType::Bulk, Verb::Pause | Verb::Abandon) => false,
+        (TargetType::Token, Verb::Issue) => true,
         (
             TargetType::Operation
             | TargetType::Workflow
@@ -234,7 +236,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn money_and_a_live_lease_take_a_fresh_factor_and_nothing_else_does() {
+    fn money_a_live_lease_and_a_new_token_take_a_fresh_factor_and_nothing_else_does() {
         let operation =
             |verb, money, force| takes_factor(TargetType::Operation, verb, money, force);
         for verb in [Verb::Confirm, Verb::Retry, Verb::Cancel, Verb::Correct, Verb::Compensate] {
@@ -245,6 +247,8 @@ mod tests {
         assert!(!operation(Verb::Reconcile, true, false));
         assert!(takes_factor(TargetType::Bulk, Verb::Run, true, false));
         assert!(!takes_factor(TargetType::Bulk, Verb::Pause, true, false));
+        assert!(takes_factor(TargetType::Token, Verb::Issue, false, false));
+        assert!(!takes_factor(TargetType::Token, Verb::Revoke, true, false));
         assert!(!takes_factor(TargetType::Incident, Verb::Close, true, false));
     }
 

@@ -65,7 +65,7 @@ pub fn Layout() -> impl IntoView {
 }
 
 /// The pages of the console by the first part of their address, as breadcrumb and rail call them.
-const PLACES: [(&str, &str); 17] = [
+const PLACES: [(&str, &str); 18] = [
     ("operations", "Operations"),
     ("workflows", "Workflows"),
     ("compensations", "Undos"),

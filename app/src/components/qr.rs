@@ -8,15 +8,10 @@ use qrcodegen::{QrCode, QrCodeEcc};
 /// The empty border that scanners ask for, in modules.
 const BORDER: i32 = 4;
 
-/// The code; nothing where the text is longer than one can hold.
-#[component]
-pub fn Qr(
-    /// What it says.
-    text: String,
-    /// What it is, for who cannot see it.
-    label: &'static str,
-) -> impl IntoView {
-    QrCode::encode_text(&text, QrCodeEcc::Medium).ok().map(|code| {
+/// The code, with what it is for who cannot see it; nothing where the text is longer than one can hold.
+#[must_use]
+pub fn qr(text: &str, label: &'static str) -> Option<AnyView> {
+    QrCode::encode_text(text, QrCodeEcc::Medium).ok().map(|code| {
         let side = code.size() + 2 * BORDER;
         view! {
             <svg class="qr" role="img" aria-label=label viewBox=format!("0 0 {side} {side}")>

@@ -1,7 +1,7 @@
 //! `/audit`: every action and refusal of a person, for auditors and administrators.
 
 use chrono::{DateTime, Utc};
-use domain::{action::TargetType, problem::Code, view::AuditRow};
+use domain::{action::TargetType, ids::OperationId, problem::Code, view::AuditRow};
 use leptos::prelude::*;
 use leptos_meta::Title;
 
@@ -64,7 +64,10 @@ fn fields() -> Vec<FilterField> {
 }
 
 fn row(row: AuditRow, _: DateTime<Utc>) -> AnyView {
-    let place = row.target_type.parse::<TargetType>().ok().filter(|_| !row.target.is_empty());
+    // The command line names people and tokens by their names, which lead nowhere.
+    let place = row.target_type.parse::<TargetType>().ok().filter(|kind| {
+        *kind == TargetType::OperationKind || row.target.parse::<OperationId>().is_ok()
+    });
     let place = place.map(|kind| format!("{}/{}", kind.pages(), row.target));
     let (kind, target) = (row.target_type.replace('_', " "), row.target.clone());
     let on = match place {

@@ -11,7 +11,7 @@ use crate::{
     components::{
         icon::{Icon, IconName},
         notice::{FailedPart, Notice, Tone},
-        qr::Qr,
+        qr::qr,
     },
     error::ConsoleError,
     held::ShownOnce,
@@ -66,12 +66,13 @@ fn content(
 }
 
 fn secret(text: String, link: String) -> AnyView {
+    let picture = qr(&link, "The secret as a QR code");
     view! {
         <p class="prose">
             "Take this secret into an authenticator: scan the picture, open the link on the device that has \
              one, or type it. It is shown once, now."
         </p>
-        <Qr text=link.clone() label="The secret as a QR code"/>
+        {picture}
         <dl class="facts prose">
             <div class="fact">
                 <dt>"Secret"</dt>

@@ -9,7 +9,7 @@ use super::{address::query, not_found::OutsideHead, sign_in_code::code_field};
 use crate::{
     api::{account::account, reading::Reading},
     components::notice::{Notice, Tone},
-    held::{HeldForm, PREFIX},
+    held::{FactorField, HeldForm, PREFIX},
     location,
     text::safe_href,
 };
@@ -28,7 +28,10 @@ pub fn StepUpPage() -> impl IntoView {
                 page: location::value(&query, "next")
                     .filter(|next| safe_href(next).is_some() && next.starts_with('/'))
                     .unwrap_or_else(|| "/me".into()),
-                takes_code: asked.await.is_ok_and(|account| account.second_factor),
+                factor: match asked.await {
+                    Ok(account) if account.second_factor => FactorField::Code,
+                    _ => FactorField::Password,
+                },
                 refused: location::value(&query, "refused").and_then(|code| code.parse().ok()),
                 fields: Vec::new(),
             },
@@ -56,7 +59,11 @@ fn content(held: HeldForm) -> AnyView {
     let fields = held.fields.into_iter().map(|(name, value)| {
         view! { <input type="hidden" name=format!("{PREFIX}{name}") value=value/> }
     });
-    let factor = if held.takes_code { code_field() } else { password_field() };
+    let factor = match held.factor {
+        FactorField::Code => code_field(),
+        FactorField::Password => password_field(),
+        FactorField::Provider(name, place) => provider_link(&name, place),
+    };
     let back = held.page.clone();
     view! {
         <div>
@@ -83,6 +90,19 @@ fn notice(code: Code, words: &'static str) -> AnyView {
         <Notice tone=Tone::Bad title=code.title() code=code>
             <p>{code.advice()} " " {words}</p>
         </Notice>
+    }
+    .into_any()
+}
+
+/// The provider's page opens beside this one, so that what was typed stays here meanwhile.
+fn provider_link(name: &str, place: String) -> AnyView {
+    view! {
+        <p>
+            <a class="button" href=place target="_blank" rel="noopener">
+                {format!("Sign in again with {name}")}
+            </a>
+        </p>
+        <p class="field-help">"It opens beside this page. Then come back here and go on."</p>
     }
     .into_any()
 }

@@ -3,6 +3,8 @@
 //! Every sign-in gets a new token and ends the session that the browser came with (T09). What is
 //! said about a refused sign-in is the same for a wrong password and for no such account (T15).
 
+use std::net::IpAddr;
+
 use axum::{
     Extension,
     extract::{Form, Request, State, rejection::FormRejection},

@@ -5,7 +5,7 @@
 //! along; after it the form's own page comes back, filled. No field stands in an address, and nothing is
 //! done before the person sends the form again.
 
-use app::held::{HOLD, HeldForm, PREFIX};
+use app::held::{FactorField, HOLD, HeldForm, PREFIX};
 use axum::{
     Extension,
     body::{Body, Bytes},
@@ -15,13 +15,13 @@ use axum::{
     response::{IntoResponse, Response},
 };
 use domain::problem::Code;
-use engine::{EngineError, StaffCaller, identity::Proof};
+use engine::{
+    EngineError, StaffCaller,
+    identity::{FactorAsked, Proof},
+};
 use url::form_urlencoded;
 
-use super::{
-    form::unread,
-    session::{self, SessionToken},
-};
+use super::{form::unread, oidc, session};
 use crate::{
     context,
     refusal::Refused,
@@ -118,11 +118,15 @@ impl Rendering {
 
 /// The page that asks for the factor.
 async fn ask(state: &AppState, page: Rendering, held: HeldForm, status: StatusCode) -> Response {
-    let takes_code = match state.engine.has_second_factor(&page.caller).await {
-        Ok(takes_code) => takes_code,
+    let factor = match state.engine.factor_asked(&page.caller).await {
+        Ok(FactorAsked::Code) => FactorField::Code,
+        Ok(FactorAsked::Provider) if let Some(oidc) = &state.oidc => {
+            FactorField::Provider(oidc.name().to_owned(), format!("{}?next=/me", oidc::AGAIN))
+        }
+        Ok(_) => FactorField::Password,
         Err(error) => return Refused::from(error).into_response(),
     };
-    let mut response = page.page(state, "/step-up", HeldForm { takes_code, ..held }).await;
+    let mut response = page.page(state, "/step-up", HeldForm { factor, ..held }).await;
     *response.status_mut() = status;
     response
 }
@@ -143,10 +147,6 @@ pub async fn step_up(
     let value = |wanted: &str| {
         form.iter().find(|(name, _)| name == wanted).map(|(_, value)| value.as_str())
     };
-    let Some(factor) = value("factor") else {
-        let refused = Refused::code(Code::Unprocessable).field("factor");
-        return refused.detail(FIELDS).into_response();
-    };
     let page = location::local(value("page").unwrap_or("/")).to_owned();
     let request_id = request_id.map(|Extension(id)| id);
     let held = form
@@ -156,6 +156,9 @@ pub async fn step_up(
     let held = HeldForm { page, fields: held, ..HeldForm::default() };
     let id = request_id.as_ref().map(ToString::to_string).unwrap_or_default();
     let mut rendering = Rendering { headers, caller: by, nonce, request_id };
+    let Some(factor) = value("factor") else {
+        return proved_elsewhere(&state, rendering, held).await;
+    };
     let token = match prove(&state, &rendering.caller, factor).await {
         Ok(token) => token,
         Err(error) => match error.refusal().code {
@@ -183,6 +186,28 @@ pub async fn step_up(
 }
 
 const FIELDS: &str = "The form must have the field factor.";
+
+/// The form back for whoever proved it beside this page, at the identity provider, and has nothing to type.
+async fn proved_elsewhere(state: &AppState, page: Rendering, held: HeldForm) -> Response {
+    match state.engine.factor_asked(&page.caller).await {
+        Ok(FactorAsked::Provider) if page.caller.factor_lasts().is_some() => {
+            if held.fields.is_empty() {
+                return location::see_other(&held.page);
+            }
+            let place = held.page.clone();
+            page.page(state, &place, held).await
+        }
+        Ok(FactorAsked::Provider) => {
+            let held = HeldForm { refused: Some(Code::StepUpRequired), ..held };
+            ask(state, page, held, StatusCode::FORBIDDEN).await
+        }
+        Ok(_) => {
+            let refused = Refused::code(Code::Unprocessable).field("factor");
+            refused.detail(FIELDS).into_response()
+        }
+        Err(error) => Refused::from(error).into_response(),
+    }
+}
 
 /// Proves the person by what was typed; the answer is the session's new token.
 async fn prove(state: &AppState, by: &StaffCaller, factor: &str) -> Result<String, EngineError> {

@@ -139,6 +139,7 @@ async fn each_of_the_four_events_ends_sessions_and_their_open_streams() {
         browser.get("/live").await.expect(StatusCode::UNAUTHORIZED);
         stream.end().await;
     }
+    testkit::threat("T10", 8, 0);
 }
 
 #[tokio::test]

@@ -100,6 +100,7 @@ async fn every_route_that_takes_a_body_has_a_limit() {
     say(&format!(
         "R20: {tried} bodies of {HUGE} bytes at every route that takes one: all 413, 0 effects"
     ));
+    testkit::threat("T39", 260, 0);
 }
 
 /// One hostile request: what it is, its bytes, and the statuses that it may get.

@@ -21,7 +21,9 @@ const ABREAST: usize = 20;
 const LONGEST_MS: f64 = 500.0;
 
 const NOTED: &str = "select count(*) from notes";
-const DECIDED: &str = "select count(*) from operations where status = 'succeeded'";
+/// Decisions are operations, too: of another kind.
+const DECIDED: &str =
+    "select count(*) from operations where status = 'succeeded' and operation = 'invoice.charge'";
 const AUDITED: &str =
     "select count(*) from audit where result = 'done' and action in ('note', 'confirm')";
 

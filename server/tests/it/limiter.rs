@@ -7,7 +7,10 @@ use axum::{
 use domain::problem::Code;
 use server::{commands::serve, security::client::Peer};
 
-use crate::support::{Answer, HOST, PASSWORD, Program, Stage, form, from_our_page};
+use crate::{
+    support::{Answer, HOST, PASSWORD, Program, Stage, form, from_our_page},
+    wire::Served,
+};
 
 /// A request that comes over a connection from an address.
 fn from(peer: &str, mut request: Request<Body>) -> Request<Body> {
@@ -91,6 +94,7 @@ async fn who_makes_up_where_a_request_came_from_is_limited_as_one() {
     // A token that is known is not counted by where it comes from.
     let service = stage.service("acme").await;
     service.reserve("INV-1", 100).await.expect(StatusCode::CREATED);
+    testkit::threat("T40", 100, 0);
 }
 
 #[tokio::test]
@@ -137,22 +141,20 @@ async fn one_password_tried_on_many_accounts_closes_the_address_and_outlives_a_r
         in_order.expect(StatusCode::SEE_OTHER);
         assert!(!in_order.header("set-cookie").is_empty());
     }
+    testkit::threat("T40", 1, 0);
 }
 
 #[tokio::test]
 async fn the_connection_itself_says_where_a_request_comes_from() {
     let stage = Stage::open_with(&[("ONCEOVER_MAX_ADDRESS_CALLS", "60")]).await;
-    let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
-    let addr = listener.local_addr().unwrap();
-    let (stop, stopping) = tokio::sync::watch::channel(false);
-    let served = tokio::spawn(server::listener::serve(listener, stage.router.clone(), stopping));
+    let served = Served::plain(stage.router.clone()).await;
     let mut limited = 0;
     for number in 0..100 {
         let request = format!(
             "GET /api/v1/operations HTTP/1.1\r\nhost: {HOST}\r\nconnection: close\r\n\
              authorization: Bearer guessed\r\nx-forwarded-for: 10.0.0.{number}\r\n\r\n"
         );
-        let answer = exchange(addr, &request).await;
+        let answer = exchange(served.addr, &request).await;
         if answer.starts_with("HTTP/1.1 429") {
             limited += 1;
         }
@@ -160,8 +162,7 @@ async fn the_connection_itself_says_where_a_request_comes_from() {
     assert!(limited > 0, "none of 100 was limited: they were counted apart");
     let known = Program { stage: &stage, token: stage.service("acme").await.token };
     known.reserve("INV-1", 100).await.expect(StatusCode::CREATED);
-    stop.send(true).unwrap();
-    served.await.unwrap().unwrap();
+    served.end().await;
 }
 
 async fn exchange(addr: std::net::SocketAddr, request: &str) -> String {

@@ -16,7 +16,7 @@ use crate::{
 };
 
 /// The right that a server function asks for.
-pub fn right_of(path: &str) -> Option<Permission> {
+fn right_of(path: &str) -> Option<Permission> {
     let name = path.strip_prefix("/act/")?;
     if let Some(verb) = name.strip_prefix("operations/").and_then(|verb| verb.parse::<Verb>().ok())
     {

@@ -34,10 +34,10 @@ impl Authenticator {
     }
 }
 
-/// What stands in the page's `<code>` elements.
+/// What stands in the page's `<code>` elements, without the marks that rendering leaves.
 fn codes(page: &str) -> Vec<String> {
     let found = page.split("<code>").skip(1);
-    found.map(|rest| rest.split("</code>").next().unwrap().to_owned()).collect()
+    found.map(|rest| rest.split("</code>").next().unwrap().replace("<!>", "")).collect()
 }
 
 /// Takes a second factor for a browser whose password was just given. The clock is moved on, so that the
@@ -47,10 +47,7 @@ pub async fn enrol(browser: &Browser<'_>) -> Authenticator {
     let shown = browser.post("/me/second-factor/begin", &[]).await;
     shown.expect(StatusCode::OK);
     let page = shown.text();
-    assert!(
-        page.contains("otpauth://totp/Onceover:") && page.contains("<svg class=\"qr\""),
-        "{page}"
-    );
+    assert!(page.contains("otpauth://totp/Onceover:") && page.contains("class=\"qr\""), "{page}");
     let mut factor =
         Authenticator { secret: codes(&page).first().unwrap().clone(), recovery: Vec::new() };
     let code = factor.code(stage).await;

@@ -22,6 +22,9 @@ use crate::{
 };
 
 const LEGITIMATE: usize = 200;
+/// Of them 400 silent and 400 with a slow header.
+const SLOW: usize = 800 + BODIES;
+const BODIES: usize = 150;
 
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
 enum Slow {
@@ -78,10 +81,12 @@ async fn slow_clients_take_nothing_from_the_others_and_are_let_go() {
         ("Content-Type", "application/json"),
         ("Content-Length", "1000"),
     ];
+    // Fewer than the system's queue of a listener holds (1,024): one that says nothing and was dropped
+    // there before it was accepted would wait for nobody.
     let kinds = [
-        (Slow::Silent, 500 / share, Vec::new()),
-        (Slow::Header, 500 / share, b"GET /sign-in HTTP/1.1\r\nHost: ".to_vec()),
-        (Slow::Body, 200 / share, request("POST", "/api/v1/operations", &json, "")),
+        (Slow::Silent, 400 / share, Vec::new()),
+        (Slow::Header, 400 / share, b"GET /sign-in HTTP/1.1\r\nHost: ".to_vec()),
+        (Slow::Body, BODIES / share, request("POST", "/api/v1/operations", &json, "")),
     ];
     let mut slow = JoinSet::new();
     for (kind, times, beginning) in &kinds {
@@ -115,7 +120,7 @@ async fn slow_clients_take_nothing_from_the_others_and_are_let_go() {
         assert!(!said.contains(" 200 "), "{said}");
         told += usize::from(said.starts_with("HTTP/1.1 408 "));
     }
-    assert_eq!(told, 200 / share, "a slow body is told why");
+    assert_eq!(told, BODIES / share, "a slow body is told why");
     assert!(longest.iter().all(|after| *after < Duration::from_secs(30)), "{longest:?}");
     served.end().await;
     let [silent, header, body] = longest.map(|after| format!("{:.1} s", after.as_secs_f64()));
@@ -123,8 +128,9 @@ async fn slow_clients_take_nothing_from_the_others_and_are_let_go() {
         "R19: {} slow sockets, {left} still there after {LEGITIMATE} legitimate requests: p50 {} ms, p99 {} ms; \
          let go (bound 4 s in this test, 10 s and 15 s in earnest): silent {silent}, header {header}, body \
          {body}, {told} told 408",
-        1_200 / share,
+        SLOW / share,
         percentile(&mut times, 50),
         percentile(&mut times, 99),
     ));
+    testkit::threat("T39", SLOW, 0);
 }

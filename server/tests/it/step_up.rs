@@ -92,6 +92,7 @@ async fn a_payment_is_confirmed_late_after_the_factor_and_the_form_comes_back_as
     assert_eq!(stage.effects().await, before + 1, "the step-up alone is written down");
     leads_to(&confirm(&proved, &target, "ch_1").await, "/receipts/");
     leads_to(&confirm(&proved, &target, "ch_1").await, "/receipts/");
+    testkit::threat("T12", 1, 0);
 }
 
 #[tokio::test]
@@ -148,6 +149,7 @@ async fn a_reveal_takes_a_fresh_factor_too_and_so_does_agreeing_to_what_moves_mo
     let page = asks(&approver.post("/act/records/reveal", &fields).await, Code::StepUpRequired);
     assert_eq!(denied(&stage).await, ("reveal".into(), "step_up_required".into()));
     assert_eq!(input(&page, "held.form_key"), "fk-9");
+    testkit::threat("T12", 2, 0);
 }
 
 #[tokio::test]
@@ -190,6 +192,7 @@ async fn a_persons_token_moves_money_for_eight_hours_and_reads_after_them() {
     operator.get("/operations").await.expect(StatusCode::OK);
     let fresh = stage.staff("operator@acme.test").await;
     decide(&fresh, &target, &[]).await.expect(StatusCode::OK);
+    testkit::threat("T12", 1, 0);
 }
 
 #[tokio::test]
@@ -236,6 +239,7 @@ async fn a_lease_that_beats_is_taken_only_under_a_fresh_factor() {
         .post(&path, &body(true))
         .await
         .expect(StatusCode::ACCEPTED);
+    testkit::threat("T12", 1, 0);
 }
 
 #[tokio::test]

@@ -209,7 +209,7 @@ async fn nothing_that_the_tables_hold_opens_a_door() {
     .fetch_all(stage.database.owner_pool())
     .await
     .unwrap();
-    assert!(held.len() > 50, "the tables were read");
+    assert!(held.len() > 30, "the tables were read: {}", held.len());
     for value in held {
         let bare = value.trim_start_matches("\\x").to_owned();
         let hash = hex::decode(&bare).unwrap_or_default();

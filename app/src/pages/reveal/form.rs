@@ -117,7 +117,7 @@ fn shown(about: &About, fields: &MaskedFields, refused: Option<RefusedForm>) -> 
                 </div>
             </header>
             {match fields.pointers.is_empty() {
-                true => nothing(fields.expired, back),
+                true => nothing(fields.expired, back, refused.as_ref()),
                 false => form(about, fields, refused, back),
             }}
         </article>
@@ -125,13 +125,15 @@ fn shown(about: &About, fields: &MaskedFields, refused: Option<RefusedForm>) -> 
     .into_any()
 }
 
-fn nothing(expired: bool, back: String) -> AnyView {
+fn nothing(expired: bool, back: String, refused: Option<&RefusedForm>) -> AnyView {
+    let summary = refused.map(|form| refusal_summary(&form.refusal, Permission::Reveal));
     let title = if expired {
         "Its contents have expired: there is nothing to reveal."
     } else {
         "Nothing is masked in it."
     };
     view! {
+        {summary}
         <Notice tone=Tone::Neutral title>
             <p><a href=back>"Back to the record"</a></p>
         </Notice>

@@ -19,6 +19,7 @@ use crate::{
         refusal_summary::refusal_summary,
     },
     error::{Field, RefusalView},
+    held::HeldForm,
     islands::Submit,
     pages::{address::query, failed::Failed},
 };
@@ -55,7 +56,11 @@ fn page(own: bool) -> AnyView {
 
 fn shown(own: bool, query: &str, fresh: TokenId) -> AnyView {
     let refusal = RefusedForm::from_query(query).map(|refused| refused.refusal);
-    let mut typed = Typed::read(query);
+    // After the factor the form that was held comes back as it was.
+    let mut typed = match HeldForm::of_request() {
+        Some(held) => Typed::read(&held.encoded()),
+        None => Typed::read(query),
+    };
     // Sent again after a refusal the form is the same one; one that is too old is not.
     let over = refusal.as_ref().is_some_and(|refusal| refusal.field == Some(Field::Id));
     if over || typed.id.is_empty() {

@@ -27,7 +27,7 @@ const COLUMNS: &[Column] = &[
     ("May", "col-words"),
     ("Expires", "col-instant"),
     ("Last used", "col-instant"),
-    ("Made by", "col-who"),
+    ("Made by", "col-maker"),
 ];
 
 /// The list of tokens.
@@ -78,7 +78,7 @@ fn row(token: TokenView) -> AnyView {
             <td role="cell" class="col-words cell-sub">{covers}</td>
             <td role="cell" class="col-instant">{instant(token.expires_at, "when it is revoked")}</td>
             <td role="cell" class="col-instant">{instant(token.last_used_at, "not yet")}</td>
-            <td role="cell" class="col-who">{token.made_by}</td>
+            <td role="cell" class="col-maker" data-label="Made by">{token.made_by}</td>
         </tr>
     }
     .into_any()

@@ -46,6 +46,10 @@ fn money(held: &Held, weighed: &Weighed) -> bool {
                 _ => true,
             }
         }
-        Held::Kind(..) | Held::Member(_) | Held::NewIncident(_) => false,
+        Held::Kind(..)
+        | Held::Member(_)
+        | Held::NewIncident(_)
+        | Held::NewToken { .. }
+        | Held::Token(_) => false,
     }
 }

@@ -6,7 +6,7 @@ use sqlx::AssertSqlSafe;
 use testkit::TestDatabase;
 
 use super::*;
-use crate::settings::Limits;
+use crate::settings::{Anchors, Limits};
 
 const BEGINS: usize = 400;
 
@@ -59,10 +59,12 @@ async fn a_begin_that_is_given_up_poisons_no_connection() {
         webhook_secrets: Vec::new(),
         inbox_sources: Vec::new(),
         search_secret: Vec::new(),
+        factor_secret: None,
         workflows: Vec::new(),
         worker_name: "test".into(),
         limits: Limits::default(),
         destinations: Vec::new(),
+        anchors: Anchors::default(),
         console_url: None,
         event_retention_days: 30,
     };

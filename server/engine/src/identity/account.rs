@@ -10,7 +10,6 @@ use domain::{
 
 use super::{
     code,
-    password_record::too_many,
     step_up::{Proof, Strength, done, refuse, renew, tries_of},
 };
 use crate::{
@@ -20,7 +19,7 @@ use crate::{
         audit::{self, Entry},
         factor,
         session::Lasts,
-        session_list, sign_in_ticket, staff,
+        session_list, sign_in, sign_in_ticket, staff,
     },
 };
 
@@ -123,7 +122,7 @@ impl Engine {
             if by.factor_lasts().is_none() {
                 return refuse(tx, &by, ACTION, Code::StepUpRequired).await;
             }
-            if engine.too_many(&mut tx, &tries_of(&by)).await? {
+            if engine.too_many_tries(&mut tx, &tries_of(&by)).await? {
                 return refuse(tx, &by, ACTION, Code::TooManyAttempts).await;
             }
             let Some(begun) = factor::read(&mut tx, staff, false).await? else {
@@ -158,9 +157,10 @@ impl Engine {
             if by.factor_lasts().is_none() {
                 return refuse(tx, &by, ACTION, Code::StepUpRequired).await;
             }
-            if !factor::remove(&mut tx, by.staff_id()).await? {
+            if !factor::is_on(&mut tx, by.staff_id()).await? {
                 return refuse(tx, &by, ACTION, Code::NotAllowedInState).await;
             }
+            factor::remove(&mut tx, by.staff_id()).await?;
             audit::add(&mut tx, done(&by, ACTION)).await?;
             tx.commit().await?;
             Ok(())

@@ -17,7 +17,7 @@ pub use account::NewFactor;
 pub use admin::{Admin, NewStaff};
 pub use admin_tokens::AddToken;
 pub use password_record::{NewSession, SIGN_IN_WINDOW_S, SignInAttempt};
-pub use step_up::{Proof, StepUpAttempt};
+pub use step_up::{FactorAsked, Proof, StepUpAttempt};
 
 pub use crate::store::session_list::Origin;
 pub use provider_record::{Arrival, Departure, ProvenPerson, Subject};

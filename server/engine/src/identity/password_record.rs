@@ -74,7 +74,7 @@ pub struct NewSession {
 
 impl Engine {
     /// Counts a try by one statement, and says whether it is beyond the limit of the running window.
-    pub(super) async fn too_many(
+    pub(super) async fn too_many_tries(
         &self,
         db: &mut PgConnection,
         of: &[u8],
@@ -113,7 +113,7 @@ impl Engine {
                     return Err(EngineError::refused(Code::TooManyAttempts));
                 }
             }
-            if engine.too_many(&mut db, &secret_hash(&email)).await? {
+            if engine.too_many_tries(&mut db, &secret_hash(&email)).await? {
                 return Err(EngineError::refused(Code::TooManyAttempts));
             }
             let account = staff::account(&mut db, &email).await?;
@@ -193,7 +193,7 @@ impl Engine {
         Self::detached(async move {
             let mut db = engine.pools.identity().acquire().await?;
             let waiting = sign_in_ticket::find(&mut db, &ticket).await?.ok_or_else(failed)?;
-            if engine.too_many(&mut db, &waiting.email_hash).await? {
+            if engine.too_many_tries(&mut db, &waiting.email_hash).await? {
                 return Err(EngineError::refused(Code::TooManyAttempts));
             }
             let tenant = staff::first_tenant(&mut db, waiting.staff).await?.ok_or_else(failed)?;

@@ -13,7 +13,13 @@ use super::{NewSession, new_secret, secret_hash};
 use crate::{
     Engine,
     error::EngineError,
-    store::{audit, audit::Entry, pending_sign_in, session, staff, staff_identity, tenant},
+    store::{
+        audit,
+        audit::Entry,
+        pending_sign_in, session,
+        session_list::{self, Origin},
+        staff, staff_identity, tenant,
+    },
 };
 
 /// How long a sign-in may stay at the provider, in minutes.
@@ -78,6 +84,10 @@ pub struct ProvenPerson {
     pub name: String,
     /// Tenants by short name with the role there; the first for a tenant counts.
     pub roles: Vec<(String, Role)>,
+    /// When they last proved it to the provider, where it says so.
+    pub proven_at: Option<DateTime<Utc>>,
+    /// Where they come from.
+    pub origin: Origin,
 }
 
 impl Engine {
@@ -149,7 +159,11 @@ impl Engine {
             let mut db = engine.pools.identity().acquire().await?;
             let first = staff::first_tenant(&mut db, account.staff).await?.ok_or_else(refused)?;
             let token = new_secret();
-            session::open(&mut db, &secret_hash(&token), account.staff, first).await?;
+            let hash = secret_hash(&token);
+            session::open(&mut db, &hash, account.staff, first).await?;
+            // Whoever came in at the provider hours ago has proved nothing here today (T12).
+            session::proven_at(&mut db, &hash, person.proven_at).await?;
+            session_list::note_origin(&mut db, &hash, &person.origin).await?;
             drop(db);
             let caller = engine.staff_by_session(&token, &request_id).await?;
             Ok(NewSession { token, caller: caller.ok_or_else(refused)? })

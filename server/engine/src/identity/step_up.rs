@@ -6,14 +6,14 @@
 
 use domain::problem::Code;
 
-use super::{code::Taken, new_secret, password_record::too_many, secret_hash};
+use super::{code::Taken, new_secret, secret_hash};
 use crate::{
     Engine, StaffCaller,
     database::Tx,
     error::EngineError,
     store::{
         audit::{self, Entry},
-        factor, session_list, staff,
+        factor, session_list, sign_in, staff,
     },
 };
 
@@ -38,6 +38,17 @@ impl StepUpAttempt {
     }
 }
 
+/// What a person proves themselves by.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum FactorAsked {
+    /// A code of the second factor.
+    Code,
+    /// The password.
+    Password,
+    /// Neither is here: the identity provider, which knows them.
+    Provider,
+}
+
 /// What was given.
 #[derive(Clone, Debug)]
 pub enum Proof {
@@ -48,15 +59,21 @@ pub enum Proof {
 }
 
 impl Engine {
-    /// Whether a person's second factor is asked for.
+    /// What is asked of a person.
     ///
     /// # Errors
     /// The database's.
-    pub async fn has_second_factor(&self, by: &StaffCaller) -> Result<bool, EngineError> {
-        let (engine, staff) = (self.clone(), by.staff_id());
+    pub async fn factor_asked(&self, by: &StaffCaller) -> Result<FactorAsked, EngineError> {
+        let (engine, by) = (self.clone(), by.clone());
         Self::detached(async move {
             let mut db = engine.pools.identity().acquire().await?;
-            factor::is_on(&mut db, staff).await
+            Ok(if factor::is_on(&mut db, by.staff_id()).await? {
+                FactorAsked::Code
+            } else if staff::account(&mut db, by.email()).await?.is_some() {
+                FactorAsked::Password
+            } else {
+                FactorAsked::Provider
+            })
         })
         .await
     }
@@ -70,7 +87,7 @@ impl Engine {
         let (engine, by) = (self.clone(), by.clone());
         Self::detached(async move {
             let mut tx = engine.pools.begin_console(by.tenant_id()).await?;
-            if engine.too_many(&mut tx, &tries_of(&by)).await? {
+            if engine.too_many_tries(&mut tx, &tries_of(&by)).await? {
                 return refuse(tx, &by, "step_up", Code::TooManyAttempts).await;
             }
             let account = staff::account(&mut tx, by.email()).await?;
@@ -117,7 +134,7 @@ impl Engine {
         let (engine, code) = (self.clone(), code.to_owned());
         Self::detached(async move {
             let mut db = engine.pools.identity().acquire().await?;
-            if engine.too_many(&mut db, &tries_of(&by)).await? {
+            if engine.too_many_tries(&mut db, &tries_of(&by)).await? {
                 return Err(EngineError::refused(Code::TooManyAttempts));
             }
             if !engine.take_code(&mut db, by.staff_id(), &code, Taken::Authenticator).await? {

@@ -129,21 +129,18 @@ pub async fn confirm(
     Ok(done.rows_affected() == 1)
 }
 
-/// Removes it with its recovery codes; `false` where none counted.
+/// Removes it with its recovery codes, whether it counted or was only begun.
 ///
 /// # Errors
 /// The database's.
-pub async fn remove(db: &mut PgConnection, staff: StaffId) -> Result<bool, EngineError> {
+pub async fn remove(db: &mut PgConnection, staff: StaffId) -> Result<(), EngineError> {
     sqlx::query!("delete from recovery_codes where staff_id = $1", staff.uuid())
         .execute(&mut *db)
         .await?;
-    let counted = sqlx::query_scalar!(
-        r#"delete from second_factors where staff_id = $1 returning confirmed_at is not null as "counted!""#,
-        staff.uuid(),
-    )
-    .fetch_optional(db)
-    .await?;
-    Ok(counted.unwrap_or_default())
+    sqlx::query!("delete from second_factors where staff_id = $1", staff.uuid())
+        .execute(db)
+        .await?;
+    Ok(())
 }
 
 /// Keeps the hashes of new recovery codes.

@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use chrono::{DateTime, Utc};
 use domain::ids::{SessionId, StaffId, TenantId};
 use sqlx::PgConnection;
 
@@ -44,6 +45,27 @@ pub async fn open(
         token_hash,
         staff.uuid(),
         tenant.uuid(),
+    )
+    .execute(db)
+    .await?;
+    Ok(())
+}
+
+/// Notes when the person of a new session proved who they are, as somebody else saw it; `None` where nobody
+/// says: then it counts as long ago.
+///
+/// # Errors
+/// The database's.
+pub async fn proven_at(
+    db: &mut PgConnection,
+    token_hash: &[u8],
+    at: Option<DateTime<Utc>>,
+) -> Result<(), EngineError> {
+    sqlx::query!(
+        "update sessions set factor_at = coalesce(least($2, onceover_now()), created_at - interval '1 day')
+         where token_hash = $1",
+        token_hash,
+        at,
     )
     .execute(db)
     .await?;
@@ -141,7 +163,7 @@ pub async fn standing(
     }))
 }
 
-/// Gives a session of a person another token; `false` where it is not theirs, has ended, or the former
+/// Gives a session of a person who has proved again who they are another token (T09); `false` where it is not theirs, has ended, or the former
 /// token is not its own.
 ///
 /// # Errors
@@ -153,7 +175,7 @@ pub async fn renew(
     (former_hash, token_hash): (&[u8], &[u8]),
 ) -> Result<bool, EngineError> {
     let done = sqlx::query!(
-        "update sessions set token_hash = $4
+        "update sessions set token_hash = $4, factor_at = onceover_now()
          where id = $1 and staff_id = $2 and token_hash = $3 and ended_at is null",
         session.uuid(),
         staff.uuid(),

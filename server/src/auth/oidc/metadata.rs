@@ -1,4 +1,4 @@
-//! The provider's description of itself (OpenID Connect Discovery; RFC 9207 for one member).
+//! The provider's description of itself (OIDC Discovery; RFC 9207 for one member).
 
 use serde::Deserialize;
 use url::Url;

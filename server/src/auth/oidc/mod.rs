@@ -1,4 +1,4 @@
-//! Signing in with an identity provider: OpenID Connect, authorization code with PKCE (T16).
+//! Signing in with an identity provider: OIDC, authorization code with PKCE (T16).
 //!
 //! Who somebody is follows from issuer and subject of a signed ID token, which answers a question that
 //! this browser asked minutes ago: state, nonce and PKCE verifier tie the three together. What they may
@@ -16,7 +16,6 @@ mod token;
 use std::sync::Arc;
 
 use crate::config::OidcSettings;
-use fault::Fault;
 use provider::Provider;
 
 pub use routes::{again, begin, finish};

@@ -26,6 +26,8 @@ pub(super) fn complete(claims: &mut Claims, mut more: Claims) {
     if claims.contains_key(email) && claims.get(email) != more.get(email) {
         more.remove(verified);
     }
+    // When somebody proved who they are is the signed token's word alone.
+    more.remove("auth_time");
     for (name, value) in more {
         claims.entry(name).or_insert(value);
     }

@@ -58,6 +58,21 @@ pub(super) struct Exchange<'a> {
     pub(super) verifier: &'a str,
 }
 
+impl Exchange<'_> {
+    fn form(&self, with_secret: bool) -> String {
+        let mut form = form_urlencoded::Serializer::new(String::new());
+        form.append_pair("grant_type", "authorization_code")
+            .append_pair("code", self.code)
+            .append_pair("redirect_uri", self.redirect_uri)
+            .append_pair("code_verifier", self.verifier);
+        if with_secret {
+            form.append_pair("client_id", self.client_id)
+                .append_pair("client_secret", self.client_secret);
+        }
+        form.finish()
+    }
+}
+
 /// What a code was worth.
 #[derive(Deserialize)]
 pub(super) struct Tokens {
@@ -92,7 +107,8 @@ impl Provider {
         let known = self.known().await?;
         let mut checked = token.verify(&known.keys);
         if checked == Err(Unsigned::UnknownKey) {
-            checked = token.verify(&self.renewed(&known).await?);
+            let newer = self.renewed(&known).await?;
+            checked = token.verify(&newer);
         }
         checked.map_err(|unsigned| {
             Fault::Token(match unsigned {
@@ -108,11 +124,6 @@ impl Provider {
         metadata: &Metadata,
         with: &Exchange<'_>,
     ) -> Result<Tokens, Fault> {
-        let mut form = form_urlencoded::Serializer::new(String::new());
-        form.append_pair("grant_type", "authorization_code")
-            .append_pair("code", with.code)
-            .append_pair("redirect_uri", with.redirect_uri)
-            .append_pair("code_verifier", with.verifier);
         let mut request = self
             .client
             .post(metadata.token.clone())
@@ -125,11 +136,8 @@ impl Provider {
             };
             request =
                 request.basic_auth(encoded(with.client_id), Some(encoded(with.client_secret)));
-        } else {
-            form.append_pair("client_id", with.client_id)
-                .append_pair("client_secret", with.client_secret);
         }
-        let (status, body) = ask(request.body(form.finish())).await?;
+        let (status, body) = ask(request.body(with.form(!metadata.basic))).await?;
         if !status.is_success() {
             return Err(Fault::Declined(error_word(&body)));
         }

@@ -12,8 +12,9 @@ use axum::{
     response::{IntoResponse, Response},
 };
 use base64::{Engine as _, engine::general_purpose::URL_SAFE_NO_PAD};
+use chrono::DateTime;
 use domain::problem::Code;
-use engine::identity::{Arrival, Departure, NewSession, ProvenPerson, Subject};
+use engine::identity::{Arrival, Departure, NewSession, Origin, ProvenPerson, Subject};
 use rand::Rng as _;
 use sha2::{Digest as _, Sha256};
 use url::{Url, form_urlencoded};
@@ -27,7 +28,10 @@ use super::{
     token::{Claims, Question, Token},
 };
 use crate::{
-    auth::session::{self, SessionToken, cookies},
+    auth::{
+        origin::CameFrom,
+        session::{self, SessionToken, cookies},
+    },
     context,
     refusal::{Refused, chain},
     router::AppState,
@@ -69,12 +73,14 @@ pub async fn finish(
     Extension(request_id): Extension<RequestId>,
     Extension(nonce): Extension<Nonce>,
     RawQuery(query): RawQuery,
+    CameFrom(origin): CameFrom,
     headers: HeaderMap,
 ) -> Response {
     let Some(oidc) = &state.oidc else { return Refused::code(Code::NotFound).into_response() };
     let answer = Answer::read(query.as_deref().unwrap_or_default());
     let mut next = "/".to_owned();
-    let came = come_back(&state, oidc, &headers, &answer, request_id.as_str(), &mut next).await;
+    let came =
+        come_back(&state, oidc, (&headers, origin), &answer, request_id.as_str(), &mut next).await;
     let mut response = match came {
         Ok(session) => {
             let mut response = location::see_other(&next);
@@ -179,7 +185,7 @@ impl Answer {
 async fn come_back(
     state: &AppState,
     oidc: &Oidc,
-    headers: &HeaderMap,
+    (headers, origin): (&HeaderMap, Origin),
     answer: &Answer,
     request_id: &str,
     next: &mut String,
@@ -203,6 +209,11 @@ async fn come_back(
         name: person::name(&claims, &email),
         email,
         roles: person::roles(&claims, &oidc.0.settings),
+        proven_at: claims
+            .get("auth_time")
+            .and_then(serde_json::Value::as_i64)
+            .and_then(|at| DateTime::from_timestamp(at, 0)),
+        origin,
     };
     let session = state.engine.sign_in_proven(proven, request_id).await?;
     if let Some(former) = former {

@@ -1,4 +1,4 @@
-//! The ID token (OpenID Connect Core, 3.1.3.7): signed by the provider, for this console, now, in answer
+//! The ID token (OIDC Core, 3.1.3.7): signed by the provider, for this console, now, in answer
 //! to this question.
 
 use base64::{Engine as _, engine::general_purpose::URL_SAFE_NO_PAD};

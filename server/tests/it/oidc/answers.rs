@@ -169,6 +169,7 @@ async fn a_wrong_token_opens_no_session_and_makes_no_account() {
     }
     scene.again(|_| {});
     scene.signed_in().await;
+    testkit::threat("T16", WRONG_TOKENS.len(), 0);
 }
 
 #[tokio::test]
@@ -197,6 +198,7 @@ async fn a_wrong_answer_in_the_address_opens_no_session() {
     let back = scene.visit(&leaving.place).await;
     let doubled = scene.get(&format!("{back}&state=y"), &leaving.cookie).await;
     refused(&doubled, Code::SsoFailed, "two states");
+    testkit::threat("T16", 8, 0);
 }
 
 #[tokio::test]
@@ -250,6 +252,7 @@ async fn an_answer_counts_once_in_its_browser_within_ten_minutes() {
         .await
         .unwrap();
     assert_eq!(waiting, 1, "what never came back was swept");
+    testkit::threat("T16", 1, 0);
 }
 
 #[tokio::test]
@@ -266,6 +269,7 @@ async fn a_stolen_code_is_worth_nothing_without_its_verifier() {
     refused(&scene.get(&injected, &thief.cookie).await, Code::SsoFailed, "another's code");
     assert_eq!(scene.provider.asked().token, 1, "the provider saw that the verifier is another");
     assert_eq!(scene.written().await, before);
+    testkit::threat("T16", 1, 0);
 }
 
 #[tokio::test]

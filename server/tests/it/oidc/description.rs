@@ -58,6 +58,7 @@ async fn a_description_that_cannot_be_used_leads_nowhere() {
         plan.members = json!({ "token_endpoint_auth_methods_supported": ["client_secret_post"] });
     });
     scene.signed_in().await;
+    testkit::threat("T16", WRONG.len(), 0);
 }
 
 #[tokio::test]

@@ -130,6 +130,7 @@ async fn a_domain_is_ours_to_the_letter_and_its_address_verified() {
     }
     scene.provider.plan().claims = json!({});
     scene.signed_in().await;
+    testkit::threat("T16", 1, 0);
 }
 
 #[tokio::test]

@@ -61,9 +61,10 @@ pub fn request(method: &str, path: &str, shown: &Shown, body: Option<String>) ->
         }
     }
     match body {
-        Some(body) => request.header(header::CONTENT_TYPE, kind).body(Body::from(body)).unwrap(),
-        None => request.body(Body::empty()).unwrap(),
+        Some(body) => request.header(header::CONTENT_TYPE, kind).body(Body::from(body)),
+        None => request.body(Body::empty()),
     }
+    .unwrap_or_else(|error| panic!("{path}: {error}"))
 }
 
 /// Sends it; of a stream, which has no end, the head alone.

@@ -8,8 +8,10 @@ use super::{
 };
 
 /// Whole paths that anybody may have.
-const OPEN: [&str; 10] = [
+const OPEN: [&str; 11] = [
     "/sign-in",
+    // The second half of signing in: it opens nothing without the first.
+    "/sign-in/code",
     "/health/live",
     "/health/ready",
     "/pkg/{*path}",

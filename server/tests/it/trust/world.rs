@@ -169,7 +169,13 @@ fn text(value: &Value) -> String {
 
 impl World {
     pub async fn open() -> Self {
-        let stage = Stage::open().await;
+        // The tests ask for everything, as everybody, as fast as they can.
+        let stage = Stage::open_with(&[
+            ("ONCEOVER_MAX_ADDRESS_CALLS", "10000000"),
+            ("ONCEOVER_MAX_ACCOUNT_CALLS", "10000000"),
+            ("ONCEOVER_MAX_TOKEN_CALLS", "10000000"),
+        ])
+        .await;
         kinds(&stage).await;
         let service = stage.service("acme").await;
         let operator = stage.staff("operator@acme.test").await;
@@ -324,6 +330,7 @@ fn verb(collection: &str) -> &'static str {
         "incidents" => "close",
         "bulks" => "run",
         "staff" => "grant",
+        "tokens" => "revoke",
         other => panic!("{other} has no form in this world"),
     }
 }

@@ -55,6 +55,7 @@ async fn nobody_but_the_one_function_writes_and_nobody_at_all_rewrites() {
     for sql in ["delete from audit_heads", "truncate audit_heads"] {
         assert_eq!(refused(&mut tx, sql).await, "23514", "owner: {sql}");
     }
+    testkit::threat("T30", 1, 0);
 }
 
 #[tokio::test]
@@ -181,6 +182,7 @@ async fn whoever_edits_by_hand_is_found_with_the_place() {
         assert_eq!(verify(&fixture, "acme").await.faults, faults, "{sql}");
         assert!(verify(&fixture, "globex").await.is_whole(), "the other tenant's is as it was");
     }
+    testkit::threat("T30", 1, 0);
 }
 
 /// The head of a tenant as it would be anchored now.
@@ -219,6 +221,7 @@ async fn a_tail_that_went_with_its_head_is_seen_by_what_was_kept_outside() {
     let seen = auditor.compare(&heads).await.unwrap();
     assert_eq!(seen, [Some(ChainFault::AnchoredOtherwise { at: head.seq })]);
     assert_eq!(auditor.compare(&[anchored(&fixture).await]).await.unwrap(), [None]);
+    testkit::threat("T30", 1, 0);
 }
 
 #[tokio::test]

@@ -83,12 +83,14 @@ async fn carried_out(of: impl Fn(TargetType) -> bool) {
 #[tokio::test]
 async fn no_decision_about_an_operation_is_carried_out_unaudited() {
     carried_out(|target| target == TargetType::Operation).await;
+    testkit::threat("T29", every_action().count(), 0);
 }
 
 #[tokio::test]
 async fn no_decision_about_a_flow_or_a_message_is_carried_out_unaudited() {
     use TargetType::{Compensation, Inbox, Outbox, Workflow};
     carried_out(|target| matches!(target, Workflow | Compensation | Outbox | Inbox)).await;
+    testkit::threat("T29", every_action().count(), 0);
 }
 
 #[tokio::test]
@@ -96,6 +98,7 @@ async fn no_other_decision_is_carried_out_unaudited() {
     use TargetType::{Compensation, Inbox, Operation, Outbox, Workflow};
     carried_out(|target| !matches!(target, Operation | Workflow | Compensation | Outbox | Inbox))
         .await;
+    testkit::threat("T29", every_action().count(), 0);
 }
 
 #[tokio::test]
@@ -117,6 +120,7 @@ async fn no_refusal_is_told_unaudited() {
         refused(&fixture.engine, &viewer, request.clone()).await.expect_err(&what);
         assert_eq!(fixture.count(DENIED).await, denied + 1, "{what}");
     }
+    testkit::threat("T29", every_action().count(), 0);
 }
 
 const DENIED: &str = "select count(*) from audit where result = 'denied'";

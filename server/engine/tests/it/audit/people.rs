@@ -51,6 +51,7 @@ async fn of_twenty_people_at_once_each_entry_names_who_acted() {
     let mut auditor = engine::audit::Auditor::connect(&fixture.db.url()).await.unwrap();
     let found = auditor.verify(fixture.service.tenant_id()).await.unwrap();
     assert!(found.is_whole(), "{found:?}");
+    testkit::threat("T31", PEOPLE * EACH, 0);
 }
 
 #[tokio::test]
@@ -86,6 +87,7 @@ async fn decisions_of_many_at_once_and_their_refusals_name_who_decided() {
     let kinds = "select count(*) from audit where action = 'reconcile' and result =
         case when actor in (select email from staff where name ~ '^p[02468]$') then 'done' else 'denied' end";
     assert_eq!(fixture.count(kinds).await, 10);
+    testkit::threat("T31", 1, 0);
 }
 
 #[tokio::test]

@@ -7,9 +7,10 @@ use domain::{
     action::{Outcome, Subject, TargetType, Verb},
     ids::{ApprovalId, OperationId},
     record::RecordName,
+    token::TokenVerb,
 };
 use engine::{
-    ActionRequest, Engine, EngineError, FinishOutcome, Settling, StaffCaller,
+    ActionRequest, AskToken, Engine, EngineError, FinishOutcome, Settling, StaffCaller,
     store::kind::KindPolicy,
 };
 
@@ -34,6 +35,7 @@ pub struct Ready {
 enum Deed {
     Decide(Box<ActionRequest>),
     Settle(Verb, ApprovalId),
+    Issue(AskToken),
 }
 
 impl Ready {
@@ -51,6 +53,7 @@ impl Ready {
             Deed::Settle(Verb::Approve, id) => engine.approve(by, *id, settling).await.map(drop),
             Deed::Settle(Verb::Reject, id) => engine.reject(by, *id, settling).await.map(drop),
             Deed::Settle(_, id) => engine.withdraw(by, *id, settling).await.map(drop),
+            Deed::Issue(ask) => engine.issue_token(by, ask.clone()).await.map(drop),
         }
     }
 }
@@ -68,6 +71,7 @@ pub async fn ready(target: TargetType, verb: Verb) -> Ready {
         TargetType::OperationKind => kind(verb).await,
         TargetType::Staff => person(verb).await,
         TargetType::Bulk => bulk(verb).await,
+        TargetType::Token => token(verb).await,
         TargetType::Conflict => panic!("{verb} of {target} has no record in this test"),
     }
 }
@@ -269,4 +273,30 @@ async fn bulk(verb: Verb) -> Ready {
     let target = Subject::new(TargetType::Bulk, id.to_string());
     let request = ActionRequest::new(target, verb, version, "the provider is back");
     Ready::new(fixture, operator, request)
+}
+
+async fn token(verb: Verb) -> Ready {
+    let fixture = Fixture::new().await;
+    let engine = fixture.engine.clone();
+    let by = fixture.person("admin", Role::TenantAdmin).await;
+    let ask = AskToken {
+        id: engine.new_token_id(&by).await.unwrap().to_string(),
+        name: "billing worker".into(),
+        own: false,
+        kinds: Vec::new(),
+        verbs: vec![TokenVerb::Reserve],
+        days: 30,
+        reason: "the new billing worker".into(),
+    };
+    if verb == Verb::Issue {
+        return Ready { fixture, engine, by, deed: Deed::Issue(ask) };
+    }
+    let target = engine.issue_token(&by, ask).await.unwrap().receipt.target;
+    let request = ActionRequest::new(
+        Subject::new(TargetType::Token, target),
+        verb,
+        1,
+        "it was on a lost laptop",
+    );
+    Ready::new(fixture, by, request)
 }
