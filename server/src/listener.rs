@@ -11,9 +11,14 @@ mod connection;
 mod pace;
 mod places;
 
-use std::{io, net::SocketAddr, time::Duration};
+use std::{
+    io,
+    net::{self, SocketAddr},
+    time::Duration,
+};
 
 use axum::Router;
+use socket2::{Domain, Socket, Type};
 use tokio::{
     net::{TcpListener, TcpStream},
     sync::watch,
@@ -27,6 +32,10 @@ pub use places::raise_file_limit;
 use crate::shutdown::stopped;
 use connection::Way;
 use places::{Place, Places};
+
+/// Connections that wait to be accepted, as far as the system allows (Linux: `net.core.somaxconn`, by
+/// itself as many); the standard library asks for 128.
+const NOT_YET_ACCEPTED: i32 = 4_096;
 
 /// How long what the kernel has accepted before a stop may take to be handed over.
 const QUEUE: Duration = Duration::from_millis(20);
@@ -51,17 +60,34 @@ pub struct Bounds {
     pub drain: Duration,
 }
 
-/// Serves until `stop` turns true, then lets requests under way end.
+/// Listens at an address, without blocking. Whoever connects waits in a queue of the system until it is
+/// accepted; where a burst overflows that queue, those that say nothing are dropped without a word and
+/// take themselves for connected.
+///
+/// # Errors
+/// Where the address cannot be had.
+pub fn bind(addr: SocketAddr) -> io::Result<net::TcpListener> {
+    let socket = Socket::new(Domain::for_address(addr), Type::STREAM, None)?;
+    // A program that starts again does not wait for the connections that the last one left behind.
+    socket.set_reuse_address(true)?;
+    socket.set_nonblocking(true)?;
+    socket.bind(&addr.into())?;
+    socket.listen(NOT_YET_ACCEPTED)?;
+    Ok(socket.into())
+}
+
+/// Serves what [`bind`] gave until `stop` turns true, then lets requests under way end.
 ///
 /// # Errors
 /// Where the listener itself fails for good.
 pub async fn serve(
-    listener: TcpListener,
+    listener: net::TcpListener,
     router: Router,
     bounds: Bounds,
     certificate: Option<Certificate>,
     mut stop: watch::Receiver<bool>,
 ) -> io::Result<()> {
+    let listener = TcpListener::from_std(listener)?;
     let places = Places::new(bounds);
     let way = Way { router, bounds, certificate, stop: stop.clone() };
     let mut open = JoinSet::new();

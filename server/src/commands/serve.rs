@@ -1,11 +1,10 @@
 //! `serve`, `work` and `migrate`: the program as it runs in production.
 
-use std::net::SocketAddr;
+use std::net::{SocketAddr, TcpListener};
 
 use engine::{Engine, EngineError};
 use leptos::config::LeptosOptions;
 use tokio::{
-    net::TcpListener,
     signal::unix::{SignalKind, signal},
     sync::watch,
 };
@@ -34,7 +33,7 @@ pub async fn serve(config: &Config, workers: bool) -> Result<(), Failure> {
     let certificate = config.tls.as_ref().map(Certificate::open).transpose();
     let certificate = certificate.map_err(Failure::new)?;
     let engine = connected(config).await?;
-    let listener = bind(config.addr).await?;
+    let listener = bind(config.addr)?;
     let bound = listener.local_addr().map_err(|error| Failure::doing("cannot listen", &error))?;
     println!("ready: {}", config.public_url(bound));
     if let Some(certificate) = certificate.clone() {
@@ -45,7 +44,7 @@ pub async fn serve(config: &Config, workers: bool) -> Result<(), Failure> {
     serve_on(config, engine, (listener, certificate), workers, stop).await
 }
 
-/// Serves on a listener until the stop, by TLS where there is a certificate, with or without
+/// Serves on a listener that [`bind`] gave until the stop, by TLS where there is a certificate, with or without
 /// background work.
 ///
 /// # Errors
@@ -171,18 +170,14 @@ async fn connected(config: &Config) -> Result<Engine, Failure> {
 ///
 /// # Errors
 /// [`Failure`] naming the address and, where that is why, that it is taken.
-pub async fn bind(addr: SocketAddr) -> Result<TcpListener, Failure> {
-    TcpListener::bind(addr).await.map_err(|error| not_bound(addr, &error))
-}
-
-/// Why an address cannot be had.
-#[must_use]
-pub fn not_bound(addr: SocketAddr, error: &std::io::Error) -> Failure {
-    if error.kind() == std::io::ErrorKind::AddrInUse {
-        Failure::new(format!(
-            "{addr} is taken by another program; stop it, or choose another address with ONCEOVER_ADDR"
-        ))
-    } else {
-        Failure::doing(&format!("cannot listen on {addr}"), error)
-    }
+pub fn bind(addr: SocketAddr) -> Result<TcpListener, Failure> {
+    listener::bind(addr).map_err(|error| {
+        if error.kind() == std::io::ErrorKind::AddrInUse {
+            Failure::new(format!(
+                "{addr} is taken by another program; stop it, or choose another address with ONCEOVER_ADDR"
+            ))
+        } else {
+            Failure::doing(&format!("cannot listen on {addr}"), &error)
+        }
+    })
 }

@@ -36,8 +36,11 @@ struct Counts {
     answered: AtomicU32,
     /// Nobody listened there any more: the next server is asked.
     refused: AtomicU32,
-    /// Sent, and no answer came.
+    /// Accepted, and no answer came.
     cut: AtomicU32,
+    /// The connection ended under a request that nobody had begun with: it is asked again, as every
+    /// client does that keeps connections (RFC 9112, 9.6).
+    unheard: AtomicU32,
 }
 
 struct Fleet {
@@ -92,9 +95,10 @@ pub async fn rolling(times: u32) -> Tally {
     let counts = &fleet.counts;
     let cut = counts.cut.load(Ordering::Relaxed);
     say(&format!(
-        "R23: {times} rolling restarts, {} requests answered, {} asked elsewhere, {cut} cut, longest stop {:.1} s",
+        "R23: {times} rolling restarts, {} requests answered, {} asked elsewhere, {} unheard, {cut} cut, longest stop {:.1} s",
         counts.answered.load(Ordering::Relaxed),
         counts.refused.load(Ordering::Relaxed),
+        counts.unheard.load(Ordering::Relaxed),
         longest.as_secs_f64()
     ));
     let accepted = scene.all_asked().len();
@@ -149,7 +153,9 @@ async fn client(number: u32, scene: Arc<Scene>, fleet: Arc<Fleet>) {
                     break;
                 }
                 Err(_) => {
-                    fleet.counts.cut.fetch_add(1, Ordering::Relaxed);
+                    let begun = scene.has_operation(&subject).await;
+                    let count = if begun { &fleet.counts.cut } else { &fleet.counts.unheard };
+                    count.fetch_add(1, Ordering::Relaxed);
                 }
             }
         }

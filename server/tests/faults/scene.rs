@@ -245,6 +245,14 @@ impl Scene {
         sqlx::query_scalar(sql).fetch_one(self.database.owner_pool()).await.unwrap()
     }
 
+    pub async fn has_operation(&self, key: &str) -> bool {
+        sqlx::query_scalar("select exists (select from operations where key = $1)")
+            .bind(key)
+            .fetch_one(self.database.owner_pool())
+            .await
+            .unwrap()
+    }
+
     /// One round of all that runs in the background, by this process, which nobody kills.
     pub async fn round(&self) -> u64 {
         let mut handled = self.engine.take_over_expired().await.unwrap().handled;

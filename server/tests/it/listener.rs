@@ -110,6 +110,19 @@ async fn a_header_that_is_too_large_or_has_too_many_fields_is_refused() {
     }
 }
 
+// Where the system's queue is full it drops who comes next; only those that say something find out.
+#[cfg(target_os = "linux")]
+#[tokio::test]
+async fn a_burst_waits_in_the_queue_until_it_is_accepted() {
+    let listener = server::listener::bind("127.0.0.1:0".parse().unwrap()).unwrap();
+    let addr = listener.local_addr().unwrap();
+    let burst = (0..500).map(|_| TcpStream::connect(addr));
+    let burst = within("nobody is dropped", LIMIT, futures_util::future::join_all(burst)).await;
+    for _ in burst {
+        listener.accept().unwrap();
+    }
+}
+
 #[tokio::test]
 async fn one_address_has_so_many_connections_and_no_more() {
     let few = Bounds { address_connections: 2, ..bounds() };

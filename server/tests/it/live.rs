@@ -13,7 +13,7 @@ use server::commands::serve;
 use testkit::{TestDatabase, eventually, within};
 use tokio::{
     io::{AsyncReadExt as _, AsyncWriteExt as _},
-    net::{TcpListener, TcpStream},
+    net::TcpStream,
     sync::watch,
 };
 use tower::ServiceExt as _;
@@ -268,7 +268,7 @@ async fn an_open_page_of_a_bulk_is_told_that_its_rows_moved() {
 async fn a_stop_ends_streams_at_once() {
     let stage = Stage::open().await;
     let viewer = stage.browser("viewer@acme.test").await;
-    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let listener = serve::bind("127.0.0.1:0".parse().unwrap()).unwrap();
     let addr = listener.local_addr().unwrap();
     let (stop, stopped) = watch::channel(false);
     let (config, engine) = (stage.config.clone(), stage.state.engine.clone());

@@ -81,8 +81,8 @@ async fn slow_clients_take_nothing_from_the_others_and_are_let_go() {
         ("Content-Type", "application/json"),
         ("Content-Length", "1000"),
     ];
-    // Fewer than the system's queue of a listener holds (1,024): one that says nothing and was dropped
-    // there before it was accepted would wait for nobody.
+    // Fewer than the system's queue of a listener holds (4,096 by Linux' default): one that says nothing
+    // and was dropped there before it was accepted would wait for nobody.
     let kinds = [
         (Slow::Silent, 400 / share, Vec::new()),
         (Slow::Header, 400 / share, b"GET /sign-in HTTP/1.1\r\nHost: ".to_vec()),

@@ -10,7 +10,7 @@ use server::{
 use testkit::within;
 use tokio::{
     io::{AsyncRead, AsyncReadExt as _, AsyncWriteExt as _},
-    net::{TcpListener, TcpStream},
+    net::TcpStream,
     sync::watch,
     task::JoinHandle,
 };
@@ -38,7 +38,7 @@ impl Served {
     }
 
     pub async fn with(router: Router, bounds: Bounds, certificate: Option<Certificate>) -> Self {
-        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let listener = listener::bind("127.0.0.1:0".parse().unwrap()).unwrap();
         let addr = listener.local_addr().unwrap();
         let (stop, stopped) = watch::channel(false);
         let serving = listener::serve(listener, router, bounds, certificate, stopped);

@@ -13,6 +13,7 @@ mod kinds;
 
 use std::{
     io::{self, Write as _},
+    net::TcpListener,
     time::Duration,
 };
 
@@ -22,7 +23,7 @@ use sandbox::{
     client::{Api, ConsumerControl, Desk, ProviderControl},
     services, story,
 };
-use tokio::{net::TcpListener, sync::watch};
+use tokio::sync::watch;
 
 use super::{Failure, block_on, serve};
 use crate::{
@@ -55,8 +56,7 @@ pub fn run(config: &Config) -> Result<(), Failure> {
     telemetry::start_in_file(&config.log, &log)
         .map_err(|error| Failure::doing(&format!("cannot write {}", log.display()), &error))?;
     // Before anything is started: a taken port should cost nothing.
-    let listener = std::net::TcpListener::bind(config.addr)
-        .map_err(|error| serve::not_bound(config.addr, &error))?;
+    let listener = serve::bind(config.addr)?;
 
     let mut config = config.clone();
     let cluster = match config.database_url {
@@ -81,10 +81,9 @@ fn private_database(config: &mut Config) -> Result<Cluster, Failure> {
 }
 
 /// Everything that runs while the database does.
-async fn on(mut config: Config, listener: std::net::TcpListener) -> Result<(), Failure> {
+async fn on(mut config: Config, listener: TcpListener) -> Result<(), Failure> {
     let mut stop = shutdown::on_signal()
         .map_err(|error| Failure::doing("cannot listen for signals", &error))?;
-    let listener = from_std(listener)?;
     let bound = listener.local_addr().map_err(|error| Failure::doing("cannot listen", &error))?;
     let url = config.public_url(bound);
 
@@ -184,13 +183,6 @@ fn consumer(control: &ConsumerControl, kept: &Kept) -> Destination {
         allow_private: true,
         tenant: None,
     }
-}
-
-fn from_std(listener: std::net::TcpListener) -> Result<TcpListener, Failure> {
-    listener
-        .set_nonblocking(true)
-        .and_then(|()| TcpListener::from_std(listener))
-        .map_err(|error| Failure::doing("cannot listen", &error))
 }
 
 /// The sample services; their troubles never end the demo.
