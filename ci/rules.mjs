@@ -2,8 +2,9 @@
 //
 //   node ci/rules.mjs
 //
-// Owns: file size, module headers, the direction of imports, and the sinks that
-// Leptos does not escape (T01). Each fault names file, line and rule.
+// Owns: file size, module headers, the direction of imports, the sinks that
+// Leptos does not escape (T01), and the variables of scripts. Each fault names file,
+// line and rule.
 import { lineOf, read, report, rustCode, sourceFiles, withoutStrings } from './source-files.mjs'
 
 const sizeLimit = 500
@@ -172,5 +173,19 @@ function childrenOf(code, start, tag) {
   return ''
 }
 
-const results = [sizes(), headers(), cratesKnow(), engineOrder(), sinks()]
+// The program refuses to start under a variable that it does not know.
+function variables() {
+  const names = (text) => text.matchAll(/ONCEOVER_[A-Z0-9_]*[A-Z0-9]/g)
+  const known = new Set([...names(read('server/src/config/source.rs'))].map(([name]) => name))
+  const faults = []
+  for (const file of files.filter((each) => /^(\.ci\/|ci\/|end2end\/|Makefile$)/.test(each))) {
+    const text = read(file)
+    for (const { 0: name, index } of names(text)) {
+      if (!known.has(name)) faults.push(`${file}:${lineOf(text, index)} ${name} stands in no list of server/src/config/source.rs`)
+    }
+  }
+  return report('variables', faults, 'the program knows every one that scripts and browser tests use')
+}
+
+const results = [sizes(), headers(), cratesKnow(), engineOrder(), sinks(), variables()]
 process.exit(results.every(Boolean) ? 0 : 1)

@@ -115,6 +115,8 @@ pub const KEYS: &[Key] = &[
 const TOOLS: &[&str] = &[
     "ONCEOVER_ADVISORY_DB",
     "ONCEOVER_CHROMIUM",
+    "ONCEOVER_DENY_DB",
+    "ONCEOVER_E2E_ALL",
     "ONCEOVER_E2E_DEMO",
     "ONCEOVER_E2E_URL",
     "ONCEOVER_PG_BIN",
