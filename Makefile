@@ -18,7 +18,7 @@ release: ## build the release and its bill of materials, under target/
 dev: ## watch the sources and reload, on the demo's data (needs cargo-leptos)
 	@ci/dev.sh
 
-test: ## every test; STAGES="main faults plans queries browser" chooses
+test: ## every test; STAGES="main faults plans queries fuzz browser" chooses
 	@ci/test.sh $(STAGES)
 
 browser-all: ## every page in every theme and width, both ways, zoomed and on paper

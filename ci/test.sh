@@ -2,7 +2,7 @@
 # Every test, in stages.
 #
 #   ci/test.sh            all of them
-#   ci/test.sh plans …    only the named: main faults plans queries browser
+#   ci/test.sh plans …    only the named: main faults plans queries fuzz browser
 #
 # DATABASE_URL, where set, is the server used (databases onceover_test_* only);
 # otherwise a private one lives as long as the run.
@@ -11,9 +11,9 @@ set -euo pipefail
 . "$(dirname "$0")/server-side.sh"
 . "$(dirname "$0")/stages.sh"
 cd "$ROOT"
-chosen=" ${*:-main faults plans queries browser} "
+chosen=" ${*:-main faults plans queries fuzz browser} "
 for each in $chosen; do
-    case $each in main | faults | plans | queries | browser) ;; *) give_up "'$each' is no stage of the tests" ;; esac
+    case $each in main | faults | plans | queries | fuzz | browser) ;; *) give_up "'$each' is no stage of the tests" ;; esac
 done
 CLUSTER="${CARGO_TARGET_DIR:-$ROOT/target}/debug/cluster"
 export ONCEOVER_TEST_PROGRAMS="$ROOT/target/test-programs.json"
@@ -44,13 +44,14 @@ main_tests() {
 
 mkdir -p "$ROOT/target"
 : >"$ONCEOVER_THREATS_FILE"
-stage set-up 12 ci/setup.sh test || exit 1
-stage build 12 build_all || exit 1
-if wants main; then stage "units, engine, HTTP" 8 main_tests || true; fi
-if wants faults; then stage faults 12 programs faults || true; fi
-if wants plans; then stage plans 4 programs plans || true; fi
+stage set-up 8 ci/setup.sh test || exit 1
+stage build 16 build_all || exit 1
+if wants main; then stage "units, engine, HTTP" 10 main_tests || true; fi
+if wants faults; then stage faults 7 programs faults || true; fi
+if wants plans; then stage plans 3 programs plans || true; fi
 if wants queries; then stage "query cache" 3 ci/queries.sh --check || true; fi
-if wants browser; then stage browser 12 ci/browser.sh || true; fi
+if wants fuzz; then stage "fuzzing, short" 10 ci/fuzz.sh 10 || true; fi
+if wants browser; then stage browser 10 ci/browser.sh || true; fi
 whole=
 if wants main && wants faults && wants browser; then whole=whole; fi
 stage threats 1 node ci/threats.mjs $whole || true
