@@ -289,7 +289,7 @@ impl Engine {
                 tx.rollback().await?;
                 continue;
             }
-            staff_identity::end_sessions(&mut tx, tenant, account.staff).await?;
+            staff::end_sessions_in(&mut tx, tenant, account.staff).await?;
             let had = before(tenant).map(|(_, role)| *role);
             let entry = entry((tenant, issuer), account, had, role, request_id);
             audit::add(&mut tx, entry).await?;

@@ -148,7 +148,10 @@ pub async fn grant(
 }
 
 /// Ends a person's sessions that stand in a tenant: what they may do there has changed (T10).
-async fn end_sessions_in(
+///
+/// # Errors
+/// The database's.
+pub(crate) async fn end_sessions_in(
     db: &mut PgConnection,
     tenant: TenantId,
     staff: StaffId,

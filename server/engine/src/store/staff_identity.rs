@@ -148,23 +148,3 @@ pub async fn revoke(
     .await?;
     Ok(done.rows_affected() == 1)
 }
-
-/// Ends a person's sessions that stand in a tenant: what they may do there has changed (T10).
-///
-/// # Errors
-/// The database's.
-pub async fn end_sessions(
-    db: &mut PgConnection,
-    tenant: TenantId,
-    staff: StaffId,
-) -> Result<(), EngineError> {
-    sqlx::query!(
-        "update sessions set ended_at = onceover_now()
-         where staff_id = $1 and tenant_id = $2 and ended_at is null",
-        staff.uuid(),
-        tenant.uuid(),
-    )
-    .execute(db)
-    .await?;
-    Ok(())
-}
