@@ -5,7 +5,10 @@ use domain::problem::Code;
 use leptos::prelude::*;
 use leptos_meta::Title;
 
-use super::{address::query, not_found::OutsideHead};
+use super::{
+    address::{own_page, query},
+    not_found::OutsideHead,
+};
 use crate::{
     components::{
         nav::ThemeSwitch,
@@ -20,10 +23,7 @@ use crate::{
 pub fn SignInPage() -> impl IntoView {
     let query = query();
     let refused = location::value(&query, "refused").and_then(|code| code.parse().ok());
-    // The server checks it again; here it only must not lead astray in the form.
-    let next = location::value(&query, "next")
-        .filter(|next| crate::text::safe_href(next).is_some() && next.starts_with('/'))
-        .unwrap_or_else(|| "/".into());
+    let next = own_page(&query, "next").unwrap_or_else(|| "/".into());
     let here = location::here("/sign-in", &query);
     let elsewhere = use_context::<SingleSignOn>();
     let button = if elsewhere.is_some() { "button" } else { "button button--primary" };

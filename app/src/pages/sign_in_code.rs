@@ -5,11 +5,13 @@ use domain::problem::Code;
 use leptos::prelude::*;
 use leptos_meta::Title;
 
-use super::{address::query, not_found::OutsideHead};
+use super::{
+    address::{own_page, query},
+    not_found::OutsideHead,
+};
 use crate::{
     components::notice::{Notice, Tone},
     location,
-    text::safe_href,
 };
 
 /// The page.
@@ -25,9 +27,7 @@ pub fn SignInCodePage() -> impl IntoView {
             </Notice>
         }
     });
-    let next = location::value(&query, "next")
-        .filter(|next| safe_href(next).is_some() && next.starts_with('/'))
-        .unwrap_or_else(|| "/".into());
+    let next = own_page(&query, "next").unwrap_or_else(|| "/".into());
     view! {
         <Title text="Sign in · Onceover"/>
         <div class="outside">

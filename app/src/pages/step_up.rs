@@ -5,13 +5,16 @@ use domain::problem::Code;
 use leptos::prelude::*;
 use leptos_meta::Title;
 
-use super::{address::query, not_found::OutsideHead, sign_in_code::code_field};
+use super::{
+    address::{own_page, query},
+    not_found::OutsideHead,
+    sign_in_code::code_field,
+};
 use crate::{
     api::{account::account, reading::Reading},
     components::notice::{Notice, Tone},
     held::{FactorField, HeldForm, PREFIX},
     location,
-    text::safe_href,
 };
 
 /// The page.
@@ -25,9 +28,7 @@ pub fn StepUpPage() -> impl IntoView {
             Some(held) => held,
             // Opened by itself: nothing waits, and the page that was named comes after it.
             None => HeldForm {
-                page: location::value(&query, "next")
-                    .filter(|next| safe_href(next).is_some() && next.starts_with('/'))
-                    .unwrap_or_else(|| "/me".into()),
+                page: own_page(&query, "next").unwrap_or_else(|| "/me".into()),
                 factor: match asked.await {
                     Ok(account) if account.second_factor => FactorField::Code,
                     _ => FactorField::Password,

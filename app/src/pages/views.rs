@@ -4,7 +4,7 @@ use domain::{access::Permission, listing::List, problem::Code};
 use leptos::prelude::*;
 use leptos_meta::Title;
 
-use super::address::query;
+use super::address::{own_page, query};
 use crate::{
     api::{refused::RefusedForm, session, views::Typed},
     components::{
@@ -21,8 +21,7 @@ pub fn ViewsPage() -> impl IntoView {
     let query = query();
     let refused = RefusedForm::from_query(&query).map(|refused| refused.refusal);
     let typed = Typed::from_query(&query);
-    let back = location::value(&query, "back")
-        .filter(|back| text::safe_href(back).is_some() && back.starts_with('/'));
+    let back = own_page(&query, "back");
     view! {
         <Title text="Views of lists · Onceover"/>
         <header class="page-head"><h1 class="page-title">"Views of lists"</h1></header>
