@@ -1,4 +1,5 @@
 // Making a token, using it, and taking it back: with JavaScript and without.
+import { demo } from './demo'
 import { alive, expect, signIn, test } from './fixtures'
 
 test('a token of a service is made, shown once, used and taken back @no-js', async ({ page, request }, info) => {
@@ -66,4 +67,17 @@ test('people make their own and see what it may @no-js', async ({ page, request 
   expect(list.status()).toBe(200)
   await page.goto('/me')
   await expect(page.getByRole('link', { name })).toBeVisible()
+})
+
+test('whoever may not look after tokens is shown none and stands in the log @no-js', async ({ page, request }) => {
+  await signIn(page, 'viewer@acme.test', '/me')
+  const looked = await page.request.get('/admin/tokens')
+  expect(looked.status()).toBe(403)
+  const log = await request.get('/api/v1/audit?denied=true&verb=read_tokens', {
+    headers: { authorization: `Bearer ${demo.staff_tokens['auditor@acme.test']}` },
+  })
+  expect(log.status()).toBe(200)
+  const { items } = (await log.json()) as { items: { actor: string; request_id: string; code: string }[] }
+  const rows = items.filter((row) => row.request_id === looked.headers()['x-request-id'])
+  expect(rows.map((row) => [row.actor, row.code])).toEqual([['viewer@acme.test', 'permission_missing']])
 })

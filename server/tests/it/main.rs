@@ -27,6 +27,7 @@ mod limiter;
 mod limits;
 mod listener;
 mod live;
+mod looks;
 mod mail;
 mod notices;
 mod oidc;

@@ -11,7 +11,7 @@ use serde_json::Value;
 use super::walk::Walk;
 use crate::{
     Engine, StaffCaller,
-    console::entry,
+    console::{READ_AUDIT, entry},
     error::EngineError,
     report::Report,
     store::{audit, audit_anchor, audit_chain, audit_check},
@@ -26,11 +26,12 @@ impl Engine {
     /// What is known of the tenant's chain.
     ///
     /// # Errors
-    /// Refused: `permission_missing`.
+    /// Refused, with one audit row: `permission_missing`.
     pub async fn audit_chain(&self, by: &StaffCaller) -> Result<ChainView, EngineError> {
-        by.require(Permission::ReadAudit)?;
-        let (engine, tenant) = (self.clone(), by.tenant_id());
+        let (engine, by) = (self.clone(), by.clone());
         Self::detached(async move {
+            let (tenant, log) = (by.tenant_id(), ("audit", by.tenant_slug()));
+            engine.may_look(&by, Permission::ReadAudit, READ_AUDIT, log).await?;
             let mut tx = engine.pools.begin_console(tenant).await?;
             let check = audit_check::last(&mut tx, tenant).await?;
             let anchored_at = audit_anchor::last(&mut tx).await?;

@@ -44,5 +44,6 @@ pub use rules::{KindInForce, MemberInForce};
 pub use timeline::Piece;
 pub use whole::WhichBody;
 
+pub(crate) use audit::READ as READ_AUDIT;
 pub(crate) use matching::Wanted;
 pub(crate) use told::entry;

@@ -28,6 +28,8 @@ use crate::{
 
 /// The longest key of a form, in characters.
 const MAX_FORM_KEY: usize = 200;
+/// What the audit log calls looking at a reveal that is not one's own.
+const READ: &str = "read_reveal";
 
 /// What a person asks to see.
 #[derive(Clone, Debug)]
@@ -141,19 +143,18 @@ impl Engine {
     /// A reveal with what it shows, to whom it was granted and while it stands; afterwards without.
     ///
     /// # Errors
-    /// Refused: `permission_missing`, also where the right was taken away since; `not_found`, the same
-    /// for another person's and another tenant's.
+    /// Refused, with one audit row: `permission_missing`, also where the right was taken away since;
+    /// `not_found`, the same for another person's and another tenant's.
     pub async fn revealed(
         &self,
         by: &StaffCaller,
         id: RevealId,
     ) -> Result<RevealView, EngineError> {
-        by.require(Permission::Reveal)?;
         let (engine, by) = (self.clone(), by.clone());
         Self::detached(async move {
+            let grant = engine.granted(&by, id).await?;
             let tenant = by.tenant_id();
             let mut tx = engine.pools.begin_console(tenant).await?;
-            let grant = granted(&mut tx, &by, id).await?;
             let artifact = grant.artifact.as_ref();
             let bodies = engine.bodies(&mut tx, tenant, &grant.target, artifact).await?;
             tx.commit().await?;
@@ -185,19 +186,31 @@ impl Engine {
         by: &StaffCaller,
         id: RevealId,
     ) -> Result<(ArtifactName, Vec<u8>), EngineError> {
-        by.require(Permission::Reveal)?;
         let (engine, by) = (self.clone(), by.clone());
         Self::detached(async move {
             let not_found = || EngineError::refused(Code::NotFound);
-            let mut tx = engine.pools.begin_console(by.tenant_id()).await?;
-            let grant = granted(&mut tx, &by, id).await?;
+            let grant = engine.granted(&by, id).await?;
             let artifact = grant.artifact.filter(|_| !grant.is_over).ok_or_else(not_found)?;
+            let mut tx = engine.pools.begin_console(by.tenant_id()).await?;
             let bodies =
                 engine.bodies(&mut tx, by.tenant_id(), &grant.target, Some(&artifact)).await?;
             tx.commit().await?;
             Ok((artifact, bodies.bytes().ok_or_else(not_found)?))
         })
         .await
+    }
+
+    /// The caller's own grant. Whoever lacks the right, or looks for what is not theirs, is written down.
+    async fn granted(&self, by: &StaffCaller, id: RevealId) -> Result<Reveal, EngineError> {
+        let named = id.to_string();
+        let target = ("reveal", named.as_str());
+        self.may_look(by, Permission::Reveal, READ, target).await?;
+        let mut tx = self.pools.begin_console(by.tenant_id()).await?;
+        let which = Which::Id(id);
+        let found = reveal::find(&mut tx, by.tenant_id(), by.staff_id(), which).await?;
+        tx.commit().await?;
+        let own = found.ok_or_else(|| EngineError::refused(Code::NotFound));
+        self.told(by, READ, target, own).await
     }
 
     async fn bodies(
@@ -209,12 +222,6 @@ impl Engine {
     ) -> Result<Bodies, EngineError> {
         Bodies::read(tx, &self.settings, tenant, target, artifact).await
     }
-}
-
-async fn granted(tx: &mut Tx, by: &StaffCaller, id: RevealId) -> Result<Reveal, EngineError> {
-    reveal::find(tx, by.tenant_id(), by.staff_id(), Which::Id(id))
-        .await?
-        .ok_or_else(|| EngineError::refused(Code::NotFound))
 }
 
 /// The same form sent again is the same grant, while it stands: it is made neither twice nor longer.

@@ -74,15 +74,17 @@ impl Engine {
     /// nothing.
     ///
     /// # Errors
-    /// Refused: `permission_missing`; `unprocessable` with the field, as the decision would be.
+    /// Refused: `permission_missing`, with one audit row; `unprocessable` with the field, as the decision
+    /// would be.
     pub async fn preview_kind(
         &self,
         by: &StaffCaller,
         policy: KindPolicy,
     ) -> Result<Vec<String>, EngineError> {
-        by.require(Permission::ManageKinds)?;
-        let (engine, tenant) = (self.clone(), by.tenant_id());
+        let (engine, by) = (self.clone(), by.clone());
         Self::detached(async move {
+            let (tenant, kinds) = (by.tenant_id(), ("kinds", by.tenant_slug()));
+            engine.may_look(&by, Permission::ManageKinds, "preview_kind", kinds).await?;
             let mut tx = engine.pools.begin_console(tenant).await?;
             let current = kind::find(&mut tx, tenant, &policy.name).await?;
             tx.rollback().await?;
@@ -94,11 +96,12 @@ impl Engine {
     /// The people of the tenant, by email.
     ///
     /// # Errors
-    /// Refused: `permission_missing`.
+    /// Refused, with one audit row: `permission_missing`.
     pub async fn members(&self, by: &StaffCaller) -> Result<Vec<MemberInForce>, EngineError> {
-        by.require(Permission::ManageStaff)?;
-        let (engine, tenant) = (self.clone(), by.tenant_id());
+        let (engine, by) = (self.clone(), by.clone());
         Self::detached(async move {
+            let (tenant, people) = (by.tenant_id(), ("staff", by.tenant_slug()));
+            engine.may_look(&by, Permission::ManageStaff, "read_staff", people).await?;
             let mut tx = engine.pools.begin_console(tenant).await?;
             let members = staff::members(&mut tx, tenant).await?;
             let with_factor = factor::of_tenant(&mut tx, tenant).await?;

@@ -20,15 +20,22 @@ use crate::{
 
 /// Tokens that one listing shows; those that work stand first.
 const MAX_SHOWN: i64 = 500;
+/// What the audit log calls looking at them.
+const READ: &str = "read_tokens";
 
 impl Engine {
     /// The tokens of the tenant: those that work first, the newest first of each.
     ///
     /// # Errors
-    /// Refused: `permission_missing`.
+    /// Refused, with one audit row: `permission_missing`.
     pub async fn tokens(&self, by: &StaffCaller) -> Result<Vec<TokenView>, EngineError> {
-        by.require(Permission::ManageTokens)?;
-        self.listed(by, None).await
+        let (engine, by) = (self.clone(), by.clone());
+        Self::detached(async move {
+            let all = ("tokens", by.tenant_slug());
+            engine.may_look(&by, Permission::ManageTokens, READ, all).await?;
+            engine.listed(&by, None).await
+        })
+        .await
     }
 
     /// The caller's own tokens in the tenant.
@@ -37,7 +44,8 @@ impl Engine {
     /// Refused: `permission_missing`.
     pub async fn own_tokens(&self, by: &StaffCaller) -> Result<Vec<TokenView>, EngineError> {
         by.require(Permission::OwnTokens)?;
-        self.listed(by, Some(by.staff_id())).await
+        let (engine, by) = (self.clone(), by.clone());
+        Self::detached(async move { engine.listed(&by, Some(by.staff_id())).await }).await
     }
 
     async fn listed(
@@ -45,14 +53,10 @@ impl Engine {
         by: &StaffCaller,
         person: Option<StaffId>,
     ) -> Result<Vec<TokenView>, EngineError> {
-        let (engine, by) = (self.clone(), by.clone());
-        Self::detached(async move {
-            let mut tx = engine.pools.begin_console(by.tenant_id()).await?;
-            let tokens = token_listing::list(&mut tx, by.tenant_id(), person, MAX_SHOWN).await?;
-            tx.commit().await?;
-            Ok(tokens.into_iter().map(|token| shown(&by, token)).collect())
-        })
-        .await
+        let mut tx = self.pools.begin_console(by.tenant_id()).await?;
+        let tokens = token_listing::list(&mut tx, by.tenant_id(), person, MAX_SHOWN).await?;
+        tx.commit().await?;
+        Ok(tokens.into_iter().map(|token| shown(by, token)).collect())
     }
 
     /// An id for a form that makes a token, by the database's clock: sent again, the form makes nothing
@@ -75,7 +79,8 @@ impl Engine {
     /// One token, for whoever looks after tokens and for its own person.
     ///
     /// # Errors
-    /// Refused: `permission_missing`, whatever the id, for whoever may see only their own; `not_found`.
+    /// Refused: `permission_missing`, with one audit row and whatever the id, for whoever may see only
+    /// their own; `not_found`.
     pub async fn token(&self, by: &StaffCaller, id: TokenId) -> Result<TokenView, EngineError> {
         by.require(Permission::OwnTokens)?;
         let (engine, by) = (self.clone(), by.clone());
@@ -84,7 +89,9 @@ impl Engine {
             let found = token_listing::find(&mut tx, by.tenant_id(), id).await?;
             tx.commit().await?;
             if !found.as_ref().is_some_and(|token| is_own(&by, token)) {
-                by.require(Permission::ManageTokens)?;
+                let id = id.to_string();
+                let one = (TargetType::Token.as_str(), id.as_str());
+                engine.may_look(&by, Permission::ManageTokens, READ, one).await?;
             }
             let token = found.ok_or_else(|| EngineError::refused(Code::NotFound))?;
             Ok(shown(&by, token))

@@ -1,6 +1,6 @@
 //! What the audit log is told about reading: who asked for what was refused, and what left the console.
 
-use domain::problem::Code;
+use domain::{access::Permission, problem::Code};
 
 use crate::{
     Engine, StaffCaller,
@@ -46,5 +46,17 @@ impl Engine {
         audit::add(&mut tx, entry(by, action, target, Some(refusal.code))).await?;
         tx.commit().await?;
         result
+    }
+
+    /// Lets whoever has a right look at what takes it. That somebody without it looked is itself worth
+    /// knowing: the refusal has its row (T29).
+    pub(crate) async fn may_look(
+        &self,
+        by: &StaffCaller,
+        right: Permission,
+        action: &str,
+        target: (&str, &str),
+    ) -> Result<(), EngineError> {
+        self.told(by, action, target, by.require(right)).await
     }
 }

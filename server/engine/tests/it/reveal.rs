@@ -20,6 +20,8 @@ const PAYLOAD: &str =
 const REVEALS: &str = "select count(*) from reveals";
 const DONE: &str = "select count(*) from audit where action = 'reveal' and result = 'done'";
 const DENIED: &str = "select count(*) from audit where action = 'reveal' and result = 'denied'";
+const LOOKED: &str =
+    "select count(*) from audit where action = 'read_reveal' and result = 'denied'";
 
 fn ask(id: OperationId, form_key: &str) -> AskReveal {
     AskReveal {
@@ -124,13 +126,16 @@ async fn whoever_lacks_the_right_another_person_and_another_tenant_see_nothing()
         assert_eq!(code(reveal(&fixture, &person, id, "f").await), Code::PermissionMissing);
         assert_eq!(code(fixture.engine.revealed(&person, granted).await), Code::PermissionMissing);
     }
-    assert_eq!(fixture.count(DENIED).await, 3);
+    assert_eq!((fixture.count(DENIED).await, fixture.count(LOOKED).await), (3, 3));
     let ben = fixture.person("ben", Role::Approver).await;
     assert_eq!(code(fixture.engine.revealed(&ben, granted).await), Code::NotFound);
     add_tenant(&fixture.db, &fixture.engine, "globex").await;
     let gil = person(&fixture.db, &fixture.engine, "globex", "gil", Role::Approver).await;
     assert_eq!(code(reveal(&fixture, &gil, id, "f").await), Code::NotFound);
     assert_eq!(code(fixture.engine.revealed(&gil, granted).await), Code::NotFound);
+    assert_eq!(fixture.count(LOOKED).await, 5, "each in the log of their own tenant");
+    fixture.engine.revealed(&ada, granted).await.unwrap();
+    assert_eq!(fixture.count(LOOKED).await, 5);
     assert_eq!(fixture.count(REVEALS).await, 1);
 }
 

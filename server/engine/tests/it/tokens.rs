@@ -18,6 +18,8 @@ use crate::fixture::{Fixture, add_tenant, code, done};
 const TOKENS: &str = "select count(*) from tokens";
 const ISSUED: &str = "select count(*) from audit where action = 'issue' and result = 'done'";
 const DENIED: &str = "select count(*) from audit where result = 'denied'";
+const LOOKED: &str = "select count(*) from audit where action = 'read_tokens' and result = 'denied'
+    and actor = 'viewer@acme.test' and code = 'permission_missing'";
 
 fn service_token(id: TokenId) -> AskToken {
     AskToken {
@@ -152,6 +154,7 @@ async fn everybody_makes_their_own_and_nobody_anothers() {
     assert_eq!(shown[0].id, id);
     assert_eq!(shown[0].actions.len(), 1, "it can be taken back by its person");
     assert_eq!(code(fixture.engine.tokens(&viewer).await), Code::PermissionMissing);
+    assert_eq!(fixture.count(LOOKED).await, 1);
 
     let service = fixture.engine.new_token_id(&admin).await.unwrap();
     made(&fixture, &admin, service_token(service)).await.unwrap();
@@ -161,6 +164,8 @@ async fn everybody_makes_their_own_and_nobody_anothers() {
         assert_eq!(code(tried), Code::PermissionMissing, "whether it is there or not");
         assert_eq!(code(fixture.engine.token(&viewer, foreign).await), Code::PermissionMissing);
     }
+    fixture.engine.token(&viewer, id).await.unwrap();
+    assert_eq!(fixture.count(LOOKED).await, 3, "a row for each that was refused");
     assert_eq!(code(fixture.engine.act(&admin, revocation(made_up, 1)).await), Code::NotFound);
     // Whoever looks after tokens takes anybody's back.
     done(fixture.engine.act(&admin, revocation(id, 1)).await);

@@ -144,6 +144,30 @@ async fn refused(
 }
 
 #[tokio::test]
+async fn a_look_without_the_right_is_refused_only_where_it_can_be_written_down() {
+    let fixture = Fixture::new().await;
+    let engine = &fixture.engine;
+    let viewer = fixture.person("viewer", Role::Viewer).await;
+    let nowhere = "01937000-0000-7000-8000-00000000dead";
+    comes_to_nothing(&fixture, "people", async || engine.members(&viewer).await).await;
+    comes_to_nothing(&fixture, "tokens", async || engine.tokens(&viewer).await).await;
+    comes_to_nothing(&fixture, "one token", async || {
+        engine.token(&viewer, nowhere.parse().unwrap()).await
+    })
+    .await;
+    comes_to_nothing(&fixture, "a reveal", async || {
+        engine.revealed(&viewer, nowhere.parse().unwrap()).await
+    })
+    .await;
+    comes_to_nothing(&fixture, "a revealed artifact", async || {
+        engine.revealed_artifact(&viewer, nowhere.parse().unwrap()).await
+    })
+    .await;
+    comes_to_nothing(&fixture, "the chain", async || engine.audit_chain(&viewer).await).await;
+    testkit::threat("T29", 6, 0);
+}
+
+#[tokio::test]
 async fn what_people_do_beside_decisions_comes_to_nothing_unaudited() {
     let fixture = Fixture::new().await;
     let engine = &fixture.engine;
