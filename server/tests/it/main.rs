@@ -43,6 +43,7 @@ mod saved_views;
 mod search;
 mod second_factor;
 mod sign_in;
+mod sign_in_timing;
 mod sizes;
 mod slow_clients;
 mod sources;
