@@ -34,6 +34,7 @@ mod oidc;
 mod pages_flows;
 mod pages_records;
 mod panics;
+mod polling;
 mod poolers;
 mod pools;
 mod preferences;
