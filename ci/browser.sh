@@ -14,7 +14,17 @@ LOG="$ROOT/target/browser-demo.log"
 START_LIMIT=180
 STOP_LIMIT=30
 
-free_port() { node -e 'const s = require("net").createServer().listen(0, "127.0.0.1", () => { console.log(s.address().port); s.close() })'; }
+# Below the ports that systems take for outgoing connections (from 32,768 on): one of those may be
+# taken when the program comes to listen.
+free_port() {
+    node -e '
+        const look = () => {
+            const port = 20000 + Math.floor(Math.random() * 10000)
+            const server = require("net").createServer().on("error", look)
+            server.listen(port, "127.0.0.1", () => server.close(() => console.log(port)))
+        }
+        look()'
+}
 
 # The identity provider of one test, which starts it there (end2end/provider.mjs); to all others it is
 # a provider that does not answer.

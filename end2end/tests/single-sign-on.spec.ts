@@ -9,8 +9,10 @@ let provider: ChildProcess
 test.skip(!issuer, 'this demo has no identity provider; run ci/browser.sh')
 
 test.beforeAll(async ({ baseURL }) => {
-  provider = spawn('node', ['provider.mjs', `${baseURL}/sign-in/oidc/callback`], { stdio: ['ignore', 'pipe', 'ignore'] })
-  await once(provider.stdout!, 'data')
+  provider = spawn('node', ['provider.mjs', `${baseURL}/sign-in/oidc/callback`], { stdio: ['ignore', 'pipe', 'inherit'] })
+  const ended = once(provider, 'exit').then(([code]) => Promise.reject(new Error(`the provider ended with ${code}`)))
+  await Promise.race([once(provider.stdout!, 'data'), ended])
+  ended.catch(() => {})
 })
 
 test.afterAll(() => {

@@ -152,7 +152,7 @@ impl Engine {
     ) -> Result<RevealView, EngineError> {
         let (engine, by) = (self.clone(), by.clone());
         Self::detached(async move {
-            let grant = engine.granted(&by, id).await?;
+            let grant = engine.granted_reveal(&by, id).await?;
             let tenant = by.tenant_id();
             let mut tx = engine.pools.begin_console(tenant).await?;
             let artifact = grant.artifact.as_ref();
@@ -189,7 +189,7 @@ impl Engine {
         let (engine, by) = (self.clone(), by.clone());
         Self::detached(async move {
             let not_found = || EngineError::refused(Code::NotFound);
-            let grant = engine.granted(&by, id).await?;
+            let grant = engine.granted_reveal(&by, id).await?;
             let artifact = grant.artifact.filter(|_| !grant.is_over).ok_or_else(not_found)?;
             let mut tx = engine.pools.begin_console(by.tenant_id()).await?;
             let bodies =
@@ -201,7 +201,7 @@ impl Engine {
     }
 
     /// The caller's own grant. Whoever lacks the right, or looks for what is not theirs, is written down.
-    async fn granted(&self, by: &StaffCaller, id: RevealId) -> Result<Reveal, EngineError> {
+    async fn granted_reveal(&self, by: &StaffCaller, id: RevealId) -> Result<Reveal, EngineError> {
         let named = id.to_string();
         let target = ("reveal", named.as_str());
         self.may_look(by, Permission::Reveal, READ, target).await?;
