@@ -258,6 +258,7 @@ mod tests {
             receipt: None,
             bulk: None,
             request_id: "r".into(),
+            client: None,
         }
     }
 

@@ -248,6 +248,7 @@ exported! {
         "receipt" = text(row.receipt.as_ref());
         "bulk" = text(row.bulk.as_ref());
         "request_id" = row.request_id;
+        "client" = text(row.client.as_ref());
     }
 }
 
@@ -289,6 +290,7 @@ mod tests {
             receipt: None,
             bulk: None,
             request_id: "r".into(),
+            client: Some("203.0.113.7".into()),
         };
         let cells = entry.cells();
         assert_eq!(cells.len(), AuditRow::COLUMNS.len());

@@ -90,12 +90,21 @@ fn row(row: AuditRow, _: DateTime<Utc>) -> AnyView {
     let changed = (row.before.is_some() || row.after.is_some()).then(|| {
         let (before, after) = (row.before.unwrap_or_default(), row.after.unwrap_or_default());
         view! {
+            <div><dt>"before"</dt><dd>{before}</dd></div>
+            <div><dt>"after"</dt><dd>{after}</dd></div>
+        }
+    });
+    let from = row.client.map(|client| view! { <div><dt>"from"</dt><dd>{client}</dd></div> });
+    // What changed nothing, such as a refusal, still came from somewhere.
+    let details = (changed.is_some() || from.is_some()).then(|| {
+        let summary = if changed.is_some() { "Before and after" } else { "Request" };
+        view! {
             <details class="fold">
-                <summary>"Before and after"</summary>
+                <summary>{summary}</summary>
                 <dl class="timeline-detail">
-                    <div><dt>"before"</dt><dd>{before}</dd></div>
-                    <div><dt>"after"</dt><dd>{after}</dd></div>
+                    {changed}
                     <div><dt>"request"</dt><dd>{row.request_id}</dd></div>
+                    {from}
                 </dl>
             </details>
         }
@@ -112,7 +121,7 @@ fn row(row: AuditRow, _: DateTime<Utc>) -> AnyView {
             <td role="cell" class="col-who">{row.actor} " " {kind_of_actor}</td>
             <td role="cell" class="col-verb">{row.verb.replace('_', " ")} " " {refused}</td>
             <td role="cell" class="col-topic cell-sub">{kind} " " {on}</td>
-            <td role="cell" class="col-words">{reason} {changed}</td>
+            <td role="cell" class="col-words">{reason} {details}</td>
             <td role="cell" class="col-taken">{receipt} {bulk}</td>
         </tr>
     }

@@ -8,8 +8,8 @@ use domain::{
 };
 use engine::{
     Admission, Caller, Destination, Engine, Finish, FinishOutcome, Limits, ProviderEndpoint,
-    Reserve, ServiceCaller, Settings, StaffCaller, identity::Admin, identity::NewStaff,
-    store::answer::StoredAnswer, store::kind::KindPolicy,
+    RequestOrigin, Reserve, ServiceCaller, Settings, StaffCaller, identity::Admin,
+    identity::NewStaff, store::answer::StoredAnswer, store::kind::KindPolicy,
 };
 
 use crate::{bench::Database, fault::Fault};
@@ -38,7 +38,7 @@ impl Tenant {
         admin.put_kind(id, &policy).await?;
         let token = admin.add_service_token(SLUG, "billing", &[], None).await?;
         let engine = Engine::connect(settings(&database.url, "w-setup", 2)).await?;
-        match engine.caller_by_bearer(&token, "r-1").await? {
+        match engine.caller_by_bearer(&token, RequestOrigin::here("r-1")).await? {
             Some(Caller::Service(service)) => Ok(Self { url: database.url.clone(), id, service }),
             _ => Err(Fault::Said("the service's token is not known".into())),
         }
@@ -91,7 +91,7 @@ impl Tenant {
         };
         admin.add_staff(&new).await?;
         let token = admin.add_staff_token(EMAIL, SLUG, "reader", None).await?;
-        match engine.caller_by_bearer(&token, "r-2").await? {
+        match engine.caller_by_bearer(&token, RequestOrigin::here("r-2")).await? {
             Some(Caller::Staff(staff)) => Ok(staff),
             _ => Err(Fault::Said("the reader's token is not known".into())),
         }

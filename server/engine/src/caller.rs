@@ -2,7 +2,7 @@
 //! person whose work goes on without them, as they stand now; so holding a caller is proof of having
 //! been let in.
 
-use std::sync::Arc;
+use std::{net::IpAddr, sync::Arc};
 
 use chrono::{DateTime, TimeDelta, Utc};
 use domain::{
@@ -14,6 +14,23 @@ use domain::{
 };
 
 use crate::{actor::Actor, error::EngineError};
+
+/// Which request something was asked by, and from where: what the audit log keeps of it (T40).
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct RequestOrigin {
+    /// The request's id, or what stands in its place in the audit log.
+    pub request_id: String,
+    /// The client's address, as far as trusted proxies tell; `None` where no client asked.
+    pub client: Option<IpAddr>,
+}
+
+impl RequestOrigin {
+    /// Of this process itself: no client asked.
+    #[must_use]
+    pub fn here(request_id: impl Into<String>) -> Self {
+        Self { request_id: request_id.into(), client: None }
+    }
+}
 
 /// Either kind of caller of the JSON API.
 #[derive(Clone, Debug)]
@@ -64,13 +81,14 @@ pub struct StaffCaller {
     pub(crate) tenant_slug: String,
     pub(crate) tenant_name: String,
     pub(crate) role: Role,
-    pub(crate) request_id: String,
+    /// Shared, for a caller is kept in every command's future.
+    pub(crate) origin: Arc<RequestOrigin>,
     pub(crate) asked_at: DateTime<Utc>,
     /// The browser's session; `None` for a token, and for work that goes on without its person.
     pub(crate) session: Option<SessionId>,
     /// Until when what was last given to prove who it is counts for what takes a fresh factor (T12).
     pub(crate) factor_until: Option<DateTime<Utc>>,
-    /// Shared, for a caller is kept in every command's future.
+    /// Shared alike.
     pub(crate) preferences: Option<Arc<Preferences>>,
     /// `None` for a browser's session, and for work that goes on without its person.
     pub(crate) token: Option<Arc<StaffToken>>,
@@ -116,7 +134,13 @@ impl StaffCaller {
     /// The request that this caller came with.
     #[must_use]
     pub fn request_id(&self) -> &str {
-        &self.request_id
+        &self.origin.request_id
+    }
+
+    /// The same, and from where it came.
+    #[must_use]
+    pub fn origin(&self) -> &RequestOrigin {
+        &self.origin
     }
 
     /// How the person wants the console to look, where it is kept with the account; of a browser's
@@ -195,7 +219,7 @@ pub struct ServiceCaller {
     pub(crate) kinds: Vec<String>,
     /// Empty: all.
     pub(crate) verbs: Vec<TokenVerb>,
-    pub(crate) request_id: String,
+    pub(crate) origin: Arc<RequestOrigin>,
 }
 
 impl ServiceCaller {
@@ -220,7 +244,7 @@ impl ServiceCaller {
     /// The request that this caller came with.
     #[must_use]
     pub fn request_id(&self) -> &str {
-        &self.request_id
+        &self.origin.request_id
     }
 
     /// Whether the token covers an operation kind.

@@ -42,7 +42,7 @@ pub use actions::{
 };
 pub use actor::Actor;
 pub use bulk::FreezeRequest;
-pub use caller::{Caller, ServiceCaller, StaffCaller, Standing};
+pub use caller::{Caller, RequestOrigin, ServiceCaller, StaffCaller, Standing};
 pub use error::EngineError;
 pub use feed::{Following, News};
 pub use inbox::{InboxSource, ReceiveMessage, Received, WebhookTaken};

@@ -18,7 +18,7 @@ use super::oidc;
 use crate::{
     refusal::Refused,
     router::AppState,
-    security::{location, request::RequestId},
+    security::{location, request},
 };
 
 const NAME: &str = "__Host-sid";
@@ -79,8 +79,8 @@ pub async fn read(State(state): State<AppState>, mut request: Request, next: Nex
     let Some(token) = SessionToken::of(request.headers()) else {
         return next.run(request).await;
     };
-    let id = request_id(&request);
-    match state.engine.staff_by_session(token.as_str(), &id).await {
+    let origin = request::origin(request.extensions());
+    match state.engine.staff_by_session(token.as_str(), origin).await {
         Ok(Some(staff)) => {
             request.extensions_mut().insert(staff);
             request.extensions_mut().insert(token);
@@ -105,10 +105,6 @@ pub async fn require(request: Request, next: Next) -> Response {
         _ => "/",
     };
     location::see_other(&location::sign_in(back, None))
-}
-
-fn request_id(request: &Request) -> String {
-    request.extensions().get::<RequestId>().map(ToString::to_string).unwrap_or_default()
 }
 
 #[cfg(test)]

@@ -13,7 +13,7 @@ use axum::{
 };
 use domain::problem::Code;
 use engine::{
-    EngineError,
+    EngineError, RequestOrigin,
     identity::{Origin, SIGN_IN_WINDOW_S},
 };
 use serde::Deserialize;
@@ -28,7 +28,7 @@ use crate::{
     context,
     refusal::Refused,
     router::AppState,
-    security::{client::Client, location, nonce::Nonce, request::RequestId},
+    security::{client::Client, location, nonce::Nonce, request::Asking},
 };
 
 /// The sign-in form.
@@ -43,7 +43,7 @@ pub struct SignIn {
 /// `POST /sign-in`.
 pub async fn sign_in(
     State(state): State<AppState>,
-    Extension(request_id): Extension<RequestId>,
+    Asking(request): Asking,
     Extension(nonce): Extension<Nonce>,
     client: Option<Extension<Client>>,
     CameFrom(origin): CameFrom,
@@ -58,7 +58,7 @@ pub async fn sign_in(
         }
     };
     let from = client.map(|Extension(client)| client.network());
-    match check(&state, &form, (from, origin), request_id.as_str()).await {
+    match check(&state, &form, (from, origin), request).await {
         Ok(Passed::Password(ticket)) => sign_in_code::ask(&ticket, &form.next),
         Ok(Passed::All(token)) => {
             if let Some(old) = SessionToken::of(&headers) {
@@ -99,7 +99,7 @@ async fn check(
     state: &AppState,
     form: &SignIn,
     (from, origin): (Option<IpAddr>, Origin),
-    request_id: &str,
+    request: RequestOrigin,
 ) -> Result<Passed, EngineError> {
     let attempt = state.engine.begin_sign_in_from(form.email.trim(), from).await?;
     let attempt = attempt.from_origin(origin);
@@ -107,7 +107,7 @@ async fn check(
     if fits && attempt.takes_code() {
         return state.engine.ask_for_code(attempt, fits).await.map(Passed::Password);
     }
-    let session = state.engine.finish_sign_in(attempt, fits, request_id).await?;
+    let session = state.engine.finish_sign_in(attempt, fits, request).await?;
     Ok(Passed::All(session.token))
 }
 

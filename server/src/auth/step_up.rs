@@ -154,7 +154,6 @@ pub async fn step_up(
         .filter_map(|(name, value)| Some((name.strip_prefix(PREFIX)?.to_owned(), value.clone())))
         .collect();
     let held = HeldForm { page, fields: held, ..HeldForm::default() };
-    let id = request_id.as_ref().map(ToString::to_string).unwrap_or_default();
     let mut rendering = Rendering { headers, caller: by, nonce, request_id };
     let Some(factor) = value("factor") else {
         return proved_elsewhere(&state, rendering, held).await;
@@ -173,7 +172,8 @@ pub async fn step_up(
     let mut response = if held.fields.is_empty() {
         location::see_other(&held.page)
     } else {
-        match state.engine.staff_by_session(&token, &id).await {
+        let origin = rendering.caller.origin().clone();
+        match state.engine.staff_by_session(&token, origin).await {
             Ok(Some(caller)) => rendering.caller = caller,
             Ok(None) => return Refused::code(Code::Unauthenticated).into_response(),
             Err(error) => return Refused::from(error).into_response(),

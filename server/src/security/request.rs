@@ -3,15 +3,16 @@
 //! The log names the matched route, never the path or the query: those hold customers' ids and
 //! search words (T33).
 
-use std::{any::Any, fmt, sync::Arc, time::Instant};
+use std::{any::Any, convert::Infallible, fmt, sync::Arc, time::Instant};
 
 use axum::{
-    extract::{MatchedPath, Request},
-    http::{HeaderName, HeaderValue},
+    extract::{FromRequestParts, MatchedPath, Request},
+    http::{Extensions, HeaderName, HeaderValue, request::Parts},
     middleware::Next,
     response::{IntoResponse, Response},
 };
 use domain::problem::Code;
+use engine::RequestOrigin;
 use tracing::Instrument as _;
 
 use super::{client::Client, nonce::Nonce};
@@ -39,6 +40,27 @@ impl RequestId {
 impl fmt::Display for RequestId {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.0)
+    }
+}
+
+/// Which request this is and where it comes from, as the audit log keeps it.
+#[must_use]
+pub fn origin(extensions: &Extensions) -> RequestOrigin {
+    RequestOrigin {
+        request_id: extensions.get::<RequestId>().map(ToString::to_string).unwrap_or_default(),
+        client: extensions.get::<Client>().map(|client| client.0),
+    }
+}
+
+/// The same, for a handler.
+#[derive(Debug, Clone)]
+pub struct Asking(pub RequestOrigin);
+
+impl<S: Sync> FromRequestParts<S> for Asking {
+    type Rejection = Infallible;
+
+    async fn from_request_parts(parts: &mut Parts, _: &S) -> Result<Self, Infallible> {
+        Ok(Self(origin(&parts.extensions)))
     }
 }
 

@@ -15,7 +15,7 @@ use super::verbs;
 use crate::{
     refusal::Refused,
     router::AppState,
-    security::{client::Client, request::RequestId},
+    security::{client::Client, request},
 };
 
 const TOTP: HeaderName = HeaderName::from_static("onceover-totp");
@@ -37,9 +37,11 @@ fn bearer(headers: &HeaderMap) -> Option<&str> {
 /// Puts the [`Caller`] into the request, or refuses: 401 without one, 429 beyond a limit, 403 where the
 /// token does not cover the call.
 pub async fn require(State(state): State<AppState>, mut request: Request, next: Next) -> Response {
-    let id = request.extensions().get::<RequestId>().map(ToString::to_string).unwrap_or_default();
     let found = match bearer(request.headers()) {
-        Some(token) => state.engine.caller_by_bearer(token, &id).await,
+        Some(token) => {
+            let origin = request::origin(request.extensions());
+            state.engine.caller_by_bearer(token, origin).await
+        }
         None => Ok(None),
     };
     let found = match (found, code(&request)) {

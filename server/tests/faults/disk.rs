@@ -101,8 +101,9 @@ async fn on_its_own_disk(server: &Cluster, disk: &Path) -> TestDatabase {
 }
 
 const BROKEN: &str = "select count(*) from (select hash <> sha256(coalesce(lag(hash) over w, '') || convert_to(
-    jsonb_build_array(tenant_id, seq, extract(epoch from at), actor_kind, actor_id, actor, action, target_type,
-      target_id, result, code, reason, before, after, receipt, request_id)::text, 'UTF8')) as broken
+    (jsonb_build_array(tenant_id, seq, extract(epoch from at), actor_kind, actor_id, actor, action, target_type,
+      target_id, result, code, reason, before, after, receipt, request_id)
+      || case when client is null then '[]' else jsonb_build_array(client) end)::text, 'UTF8')) as broken
     from audit window w as (partition by tenant_id order by seq)) links where broken";
 
 /// Fills the disk, asks, decides, frees it, and asks again.

@@ -12,7 +12,8 @@ use std::{
 
 use domain::{access::Role, ids::OperationId};
 use engine::{
-    Admission, Caller, Engine, EngineError, ProviderEndpoint, ServiceCaller, Settings, StaffCaller,
+    Admission, Caller, Engine, EngineError, ProviderEndpoint, RequestOrigin, ServiceCaller,
+    Settings, StaffCaller,
     background::Worker,
     identity::{Admin, NewStaff},
 };
@@ -133,7 +134,7 @@ impl Scene {
         for slug in ["acme", "globex"] {
             let token = admin.add_service_token(slug, "billing", &[], None).await.unwrap();
             let Some(Caller::Service(service)) =
-                engine.caller_by_bearer(&token, "r").await.unwrap()
+                engine.caller_by_bearer(&token, RequestOrigin::here("r")).await.unwrap()
             else {
                 panic!()
             };
@@ -150,7 +151,7 @@ impl Scene {
         admin.add_staff(&new).await.unwrap();
         let operator_token = admin.add_staff_token(email, "acme", "olga", None).await.unwrap();
         let Some(Caller::Staff(operator)) =
-            engine.caller_by_bearer(&operator_token, "r").await.unwrap()
+            engine.caller_by_bearer(&operator_token, RequestOrigin::here("r")).await.unwrap()
         else {
             panic!()
         };

@@ -97,6 +97,74 @@ async fn who_makes_up_where_a_request_came_from_is_limited_as_one() {
     testkit::threat("T40", 100, 0);
 }
 
+/// Asks as a person for what takes another's right, by page and by program: both leave an audit row.
+async fn ask_for_the_log(stage: &Stage, peer: &str, forwarded: &str) {
+    let browser = stage.browser("viewer@acme.test").await;
+    let page = from_our_page(Method::GET, "/audit")
+        .header(header::COOKIE, browser.cookie.unwrap())
+        .header("x-forwarded-for", forwarded)
+        .body(Body::empty())
+        .unwrap();
+    stage.send(from(peer, page)).await.expect(StatusCode::FORBIDDEN);
+    let program = stage.staff("viewer@acme.test").await;
+    let call = Request::builder()
+        .uri("/api/v1/audit")
+        .header(header::HOST, HOST)
+        .header(header::AUTHORIZATION, format!("Bearer {}", program.token.unwrap()))
+        .header("x-forwarded-for", forwarded)
+        .body(Body::empty())
+        .unwrap();
+    stage.send(from(peer, call)).await.refused(Code::PermissionMissing);
+}
+
+/// The addresses that the log names for one kind of actor, and in how many rows each.
+async fn clients_in_the_log(stage: &Stage, of: &str) -> Vec<(Option<String>, i64)> {
+    sqlx::query_as(
+        "select client, count(*) from audit where actor_kind = $1 group by client order by client",
+    )
+    .bind(of)
+    .fetch_all(stage.database.owner_pool())
+    .await
+    .unwrap()
+}
+
+/// T40: the log holds who was seen, and nothing that a sender made up.
+#[tokio::test]
+async fn the_audit_log_names_the_peer_whatever_its_request_says() {
+    let stage = Stage::open().await;
+    for number in 0..10 {
+        let made_up = format!("10.0.{number}.1, 172.16.0.{number}");
+        ask_for_the_log(&stage, "203.0.113.7", &made_up).await;
+    }
+    let seen = clients_in_the_log(&stage, "staff").await;
+    let [(Some(client), rows)] = &seen[..] else { panic!("{seen:?}") };
+    assert_eq!(client, "203.0.113.7");
+    assert!(*rows >= 20, "{rows} rows of 20 refusals");
+    let of_no_client = clients_in_the_log(&stage, "command line").await;
+    assert!(matches!(of_no_client[..], [(None, 1..)]), "{of_no_client:?}");
+
+    let auditor = stage.staff("auditor@acme.test").await;
+    let denied = auditor.get("/audit?denied=true").await;
+    denied.expect(StatusCode::OK);
+    assert_eq!(denied.json()["items"][0]["client"], "203.0.113.7", "{}", denied.text());
+    let page = stage.browser("auditor@acme.test").await.get("/audit").await;
+    page.expect(StatusCode::OK);
+    assert!(page.text().contains("203.0.113.7"), "{}", page.text());
+    let mut chain = engine::audit::Auditor::connect(&stage.database.url()).await.unwrap();
+    let acme = chain.tenant("acme").await.unwrap().unwrap();
+    assert!(chain.verify(acme).await.unwrap().is_whole());
+    testkit::threat("T40", 20, 0);
+}
+
+#[tokio::test]
+async fn behind_a_trusted_proxy_the_audit_log_names_whom_it_was_asked_by() {
+    let stage = Stage::open_with(&[("ONCEOVER_TRUSTED_HOPS", "1")]).await;
+    ask_for_the_log(&stage, "10.0.0.1", "1.1.1.1, 198.51.100.3").await;
+    let seen = clients_in_the_log(&stage, "staff").await;
+    let [(Some(client), _)] = &seen[..] else { panic!("{seen:?}") };
+    assert_eq!(client, "198.51.100.3");
+}
+
 #[tokio::test]
 async fn behind_a_trusted_proxy_each_sender_has_a_limit_of_its_own() {
     let more = [("ONCEOVER_MAX_ADDRESS_CALLS", "60"), ("ONCEOVER_TRUSTED_HOPS", "1")];

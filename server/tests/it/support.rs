@@ -9,7 +9,7 @@ use axum::{
 };
 use domain::access::Role;
 use engine::{
-    Engine,
+    Engine, RequestOrigin,
     identity::{Admin, NewStaff},
     store::kind::KindPolicy,
 };
@@ -141,7 +141,12 @@ impl Stage {
     /// A browser with a session of its own, without the detour over the sign-in form.
     pub async fn browser(&self, email: &str) -> Browser<'_> {
         let attempt = self.state.engine.begin_sign_in(email).await.unwrap();
-        let session = self.state.engine.finish_sign_in(attempt, true, "test").await.unwrap();
+        let session = self
+            .state
+            .engine
+            .finish_sign_in(attempt, true, RequestOrigin::here("test"))
+            .await
+            .unwrap();
         Browser { stage: self, cookie: Some(format!("__Host-sid={}", session.token)) }
     }
 

@@ -41,4 +41,7 @@ pub struct AuditRow {
     pub bulk: Option<BulkId>,
     /// The request that asked for it.
     pub request_id: String,
+    /// The address that it came from; `None` where no client asked, and in entries from before addresses
+    /// were kept.
+    pub client: Option<String>,
 }

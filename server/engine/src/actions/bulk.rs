@@ -17,6 +17,7 @@ use super::{
     weigh::{Weighed, leaves},
 };
 use crate::{
+    RequestOrigin,
     database::Tx,
     error::EngineError,
     identity::standing,
@@ -90,7 +91,7 @@ fn refused(bulk: &Bulk, code: Code, detail: Option<&str>) -> EngineError {
 async fn still_may(tx: &mut Tx, bulk: &Bulk) -> Result<(), EngineError> {
     let right = bulk.row.verb.permission_on(bulk.row.target_type);
     let runner = match bulk.run_by_id {
-        Some(person) => standing(tx, bulk.tenant, person, "").await?,
+        Some(person) => standing(tx, bulk.tenant, person, RequestOrigin::here("")).await?,
         None => None,
     };
     if runner.is_some_and(|runner| runner.permits(right)) {

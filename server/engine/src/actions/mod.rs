@@ -240,6 +240,7 @@ pub(crate) fn entry<'a>(
         after: None,
         receipt: None,
         request_id: by.request_id(),
+        client: by.origin().client,
     }
 }
 

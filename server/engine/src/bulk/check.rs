@@ -6,7 +6,7 @@ use domain::{
     bulk::{BulkState, BulkSum, Standing},
 };
 
-use super::{advance::still_held, freeze::request_id};
+use super::{advance::still_held, freeze::asked_by};
 use crate::{
     ActionRequest, Engine,
     error::EngineError,
@@ -38,7 +38,7 @@ impl Engine {
             tx.commit().await?;
             return Ok(1);
         }
-        let by = standing(&mut tx, held.tenant, now.frozen_by_id, &request_id(held.id)).await?;
+        let by = standing(&mut tx, held.tenant, now.frozen_by_id, asked_by(held.id)).await?;
         // The lock goes before the rows are looked at: each of those is a transaction of its own.
         tx.commit_quietly().await?;
         let mut looked = Vec::with_capacity(rows.len());

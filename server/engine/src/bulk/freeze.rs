@@ -14,7 +14,7 @@ use uuid::Uuid;
 
 use super::advance::still_held;
 use crate::{
-    Engine, StaffCaller,
+    Engine, RequestOrigin, StaffCaller,
     actions::entry,
     console::Wanted,
     database::Tx,
@@ -138,7 +138,7 @@ impl Engine {
             return Ok(0);
         };
         let whole = self.settings.limits.bulk_rows;
-        let by = standing(&mut tx, held.tenant, now.frozen_by_id, &request_id(held.id)).await?;
+        let by = standing(&mut tx, held.tenant, now.frozen_by_id, asked_by(held.id)).await?;
         let Some(by) = by.filter(|by| by.permits(Permission::Bulk)) else {
             return given_up(tx, &now, "Whoever froze it does not have the right any more.").await;
         };
@@ -201,9 +201,9 @@ fn picked(records: &[Uuid]) -> Result<Vec<Uuid>, EngineError> {
     Ok(picked)
 }
 
-/// What stands in the audit log where a request would.
-pub(super) fn request_id(id: BulkId) -> String {
-    format!("bulk {id}")
+/// What stands in the audit log where a request would: the bulk, and no client.
+pub(super) fn asked_by(id: BulkId) -> RequestOrigin {
+    RequestOrigin::here(format!("bulk {id}"))
 }
 
 async fn locked(tx: &mut Tx, by: &StaffCaller, id: BulkId) -> Result<Bulk, EngineError> {

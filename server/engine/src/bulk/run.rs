@@ -7,7 +7,7 @@ use domain::bulk::{BulkState, Standing};
 use super::{
     advance::still_held,
     check::{decision, refusal},
-    freeze::request_id,
+    freeze::asked_by,
 };
 use crate::{
     Engine, StaffCaller,
@@ -100,7 +100,7 @@ impl Engine {
 /// The person in whose name the rows are decided, where both rights are still theirs.
 async fn who_may(tx: &mut Tx, now: &Bulk) -> Result<Option<StaffCaller>, EngineError> {
     let Some(person) = now.run_by_id else { return Ok(None) };
-    let by = standing(tx, now.tenant, person, &request_id(now.row.id)).await?;
+    let by = standing(tx, now.tenant, person, asked_by(now.row.id)).await?;
     let right = now.row.verb.permission_on(now.row.target_type);
     Ok(by.filter(|by| by.permits(right) && by.permits(domain::access::Permission::Bulk)))
 }

@@ -225,6 +225,7 @@ pub(super) async fn record(
             after: role.map(|role| serde_json::json!({"role": role})),
             receipt: None,
             request_id: "",
+            client: None,
         },
     )
     .await

@@ -14,7 +14,7 @@ use uuid::Uuid;
 
 use super::{code::Taken, new_secret, secret_hash};
 use crate::{
-    Engine, StaffCaller,
+    Engine, RequestOrigin, StaffCaller,
     error::EngineError,
     store::{
         factor, session,
@@ -135,9 +135,9 @@ impl Engine {
         &self,
         attempt: SignInAttempt,
         correct: bool,
-        request_id: &str,
+        request: RequestOrigin,
     ) -> Result<NewSession, EngineError> {
-        let (engine, request_id) = (self.clone(), request_id.to_owned());
+        let engine = self.clone();
         Self::detached(async move {
             let correct = correct && !attempt.takes_code;
             let account = attempt.account.filter(|_| correct).ok_or_else(failed)?;
@@ -149,7 +149,7 @@ impl Engine {
                 sign_in::give_back(&mut db, from).await?;
             }
             drop(db);
-            let caller = engine.staff_by_session(&token, &request_id).await?.ok_or_else(failed)?;
+            let caller = engine.staff_by_session(&token, request).await?.ok_or_else(failed)?;
             Ok(NewSession { token, caller })
         })
         .await

@@ -11,7 +11,7 @@ use domain::{
 
 use super::{NewSession, new_secret, secret_hash};
 use crate::{
-    Engine,
+    Engine, RequestOrigin,
     error::EngineError,
     store::{
         audit,
@@ -149,13 +149,13 @@ impl Engine {
     pub async fn sign_in_proven(
         &self,
         person: ProvenPerson,
-        request_id: &str,
+        request: RequestOrigin,
     ) -> Result<NewSession, EngineError> {
-        let (engine, request_id) = (self.clone(), request_id.to_owned());
+        let engine = self.clone();
         Self::detached(async move {
             let wanted = engine.granted(&person).await?;
             let account = engine.account_of(&person, &wanted).await?;
-            engine.follow_provider(&account, &person.who.issuer, &wanted, &request_id).await?;
+            engine.follow_provider(&account, &person.who.issuer, &wanted, &request).await?;
             let mut db = engine.pools.identity().acquire().await?;
             let first = staff::first_tenant(&mut db, account.staff).await?.ok_or_else(refused)?;
             let token = new_secret();
@@ -165,7 +165,7 @@ impl Engine {
             session::proven_at(&mut db, &hash, person.proven_at).await?;
             session_list::note_origin(&mut db, &hash, &person.origin).await?;
             drop(db);
-            let caller = engine.staff_by_session(&token, &request_id).await?;
+            let caller = engine.staff_by_session(&token, request).await?;
             Ok(NewSession { token, caller: caller.ok_or_else(refused)? })
         })
         .await
@@ -182,10 +182,9 @@ impl Engine {
         arrival: &Arrival,
         who: Subject,
         token: &str,
-        request_id: &str,
+        request: RequestOrigin,
     ) -> Result<NewSession, EngineError> {
-        let (engine, request_id) = (self.clone(), request_id.to_owned());
-        let (asked, old) = (arrival.session, secret_hash(token));
+        let (engine, asked, old) = (self.clone(), arrival.session, secret_hash(token));
         Self::detached(async move {
             let failed = || EngineError::refused(Code::SsoFailed);
             let asked = asked.ok_or_else(failed)?;
@@ -198,7 +197,7 @@ impl Engine {
                 return Err(failed());
             }
             drop(db);
-            let caller = engine.staff_by_session(&token, &request_id).await?.ok_or_else(failed)?;
+            let caller = engine.staff_by_session(&token, request).await?.ok_or_else(failed)?;
             Ok(NewSession { token, caller })
         })
         .await
@@ -270,7 +269,7 @@ impl Engine {
         account: &staff_identity::Known,
         issuer: &str,
         wanted: &[(TenantId, Role)],
-        request_id: &str,
+        request: &RequestOrigin,
     ) -> Result<(), EngineError> {
         let mut db = self.pools.identity().acquire().await?;
         let had = staff_identity::roles(&mut db, account.staff).await?;
@@ -291,7 +290,7 @@ impl Engine {
             }
             staff::end_sessions_in(&mut tx, tenant, account.staff).await?;
             let had = before(tenant).map(|(_, role)| *role);
-            let entry = entry((tenant, issuer), account, had, role, request_id);
+            let entry = entry((tenant, issuer), account, had, role, request);
             audit::add(&mut tx, entry).await?;
             tx.commit().await?;
         }
@@ -308,7 +307,7 @@ fn entry<'a>(
     account: &'a staff_identity::Known,
     before: Option<Role>,
     after: Option<Role>,
-    request_id: &'a str,
+    request: &'a RequestOrigin,
 ) -> Entry<'a> {
     let role = |role: Option<Role>| role.map(|role| serde_json::json!({ "role": role }));
     Entry {
@@ -328,6 +327,7 @@ fn entry<'a>(
         before: role(before),
         after: role(after),
         receipt: None,
-        request_id,
+        request_id: &request.request_id,
+        client: request.client,
     }
 }

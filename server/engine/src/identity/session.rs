@@ -5,7 +5,7 @@ use domain::{problem::Code, view::Me};
 
 use super::secret_hash;
 use crate::{
-    Engine, Following, StaffCaller, Standing,
+    Engine, Following, RequestOrigin, StaffCaller, Standing,
     error::EngineError,
     store::{
         listing,
@@ -25,13 +25,13 @@ impl Engine {
     pub async fn staff_by_session(
         &self,
         token: &str,
-        request_id: &str,
+        request: RequestOrigin,
     ) -> Result<Option<StaffCaller>, EngineError> {
-        let (engine, hash, request_id) = (self.clone(), secret_hash(token), request_id.to_owned());
+        let (engine, hash) = (self.clone(), secret_hash(token));
         Self::detached(async move {
             let mut db = engine.pools.identity().acquire().await?;
             let lasts = Lasts::from(&engine.settings.limits);
-            session::caller(&mut db, &hash, lasts, request_id).await
+            session::caller(&mut db, &hash, lasts, request).await
         })
         .await
     }

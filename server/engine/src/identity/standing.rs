@@ -1,10 +1,12 @@
 //! A person as they stand now, for work that they set going and that goes on without them: the right is
 //! read again at every step, so a role that was taken away counts at once.
 
+use std::sync::Arc;
+
 use domain::ids::{StaffId, TenantId};
 
 use crate::{
-    StaffCaller,
+    RequestOrigin, StaffCaller,
     database::Tx,
     error::EngineError,
     store::{lease, staff, tenant},
@@ -16,7 +18,7 @@ pub(crate) async fn standing(
     tx: &mut Tx,
     tenant: TenantId,
     person: StaffId,
-    request: &str,
+    request: RequestOrigin,
 ) -> Result<Option<StaffCaller>, EngineError> {
     let member = staff::member(tx, tenant, person).await?.filter(|member| !member.disabled);
     let Some(member) = member else { return Ok(None) };
@@ -31,7 +33,7 @@ pub(crate) async fn standing(
         tenant_slug,
         tenant_name,
         role: member.role,
-        request_id: request.to_owned(),
+        origin: Arc::new(request),
         asked_at: lease::clock(tx).await?,
         session: None,
         // Whoever set it going was asked for it then.

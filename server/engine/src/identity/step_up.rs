@@ -210,6 +210,7 @@ pub(super) fn done<'a>(by: &'a StaffCaller, action: &'a str) -> Entry<'a> {
         after: None,
         receipt: None,
         request_id: by.request_id(),
+        client: by.origin().client,
     }
 }
 

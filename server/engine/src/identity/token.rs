@@ -2,7 +2,7 @@
 
 use super::{new_secret, secret_hash};
 use crate::{
-    Caller, Engine,
+    Caller, Engine, RequestOrigin,
     error::EngineError,
     store::token::{self, Bearer},
 };
@@ -28,12 +28,12 @@ impl Engine {
     pub async fn caller_by_bearer(
         &self,
         bearer: &str,
-        request_id: &str,
+        request: RequestOrigin,
     ) -> Result<Option<Caller>, EngineError> {
-        let (engine, hash, request_id) = (self.clone(), secret_hash(bearer), request_id.to_owned());
+        let (engine, hash) = (self.clone(), secret_hash(bearer));
         Self::detached(async move {
             let mut db = engine.pools.identity().acquire().await?;
-            let Some(bearer) = token::bearer(&mut db, &hash, request_id).await? else {
+            let Some(bearer) = token::bearer(&mut db, &hash, request).await? else {
                 return Ok(None);
             };
             drop(db);

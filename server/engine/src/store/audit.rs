@@ -1,5 +1,7 @@
 //! The audit log: written by the database's one function, in the transaction of the action.
 
+use std::net::IpAddr;
+
 use domain::{
     ids::{OperationId, StaffId, TenantId},
     problem::Code,
@@ -39,6 +41,8 @@ pub struct Entry<'a> {
     pub receipt: Option<OperationId>,
     /// The request.
     pub request_id: &'a str,
+    /// Where it came from; `None` where no client asked.
+    pub client: Option<IpAddr>,
 }
 
 /// Writes an entry; where that fails, so must the action (T29).
@@ -48,7 +52,7 @@ pub struct Entry<'a> {
 /// is no fault of whoever asked.
 pub async fn add(db: &mut PgConnection, entry: Entry<'_>) -> Result<(), EngineError> {
     sqlx::query_scalar!(
-        "select audit_add($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14)",
+        "select audit_add($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15)",
         entry.tenant.uuid(),
         entry.actor_kind,
         entry.actor_id,
@@ -63,6 +67,7 @@ pub async fn add(db: &mut PgConnection, entry: Entry<'_>) -> Result<(), EngineEr
         entry.after,
         entry.receipt.map(OperationId::uuid),
         entry.request_id,
+        entry.client.map(|client| client.to_string()),
     )
     .fetch_one(db)
     .await

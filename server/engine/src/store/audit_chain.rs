@@ -58,11 +58,13 @@ pub async fn links(
     let rows = sqlx::query_as!(
         Link,
         r#"select seq, encode(hash, 'hex') as "hash!",
-             jsonb_build_array(tenant_id, seq, extract(epoch from at), actor_kind, actor_id, actor, action,
-               target_type, target_id, result, code, reason, before, after, receipt, request_id)::text as "text!",
+             (jsonb_build_array(tenant_id, seq, extract(epoch from at), actor_kind, actor_id, actor, action,
+               target_type, target_id, result, code, reason, before, after, receipt, request_id)
+               || case when client is null then '[]'::jsonb else jsonb_build_array(client) end)::text as "text!",
              case when $4::bigint is not null then
-               jsonb_build_array(tenant_id, $4::bigint, extract(epoch from at), actor_kind, actor_id, actor, action,
-                 target_type, target_id, result, code, reason, before, after, receipt, request_id)::text
+               (jsonb_build_array(tenant_id, $4::bigint, extract(epoch from at), actor_kind, actor_id, actor, action,
+                 target_type, target_id, result, code, reason, before, after, receipt, request_id)
+                 || case when client is null then '[]'::jsonb else jsonb_build_array(client) end)::text
              end as moved
            from audit where tenant_id = $1 and seq > $2 and seq <= $3 order by seq limit $5"#,
         tenant.uuid(),

@@ -48,7 +48,7 @@ macro_rules! page {
         sqlx::query_as!(
             Row,
             "select seq, at, actor_kind, actor, action, target_type, target_id, result, code, reason, before, after,
-               receipt, request_id
+               receipt, request_id, client
              from audit where tenant_id = $1 and seq > $2 and seq < $3 and "
                 + $lead
                 + " and ($4::text is null or target_id = $4)
@@ -97,6 +97,7 @@ struct Row {
     after: Option<serde_json::Value>,
     receipt: Option<uuid::Uuid>,
     request_id: String,
+    client: Option<String>,
 }
 
 impl TryFrom<Row> for AuditRow {
@@ -120,6 +121,7 @@ impl TryFrom<Row> for AuditRow {
             receipt: row.receipt.map(OperationId::new),
             bulk,
             request_id: row.request_id,
+            client: row.client,
         })
     }
 }
@@ -209,7 +211,7 @@ pub async fn at(
     let rows = sqlx::query_as!(
         Row,
         "select seq, at, actor_kind, actor, action, target_type, target_id, result, code, reason, before, after,
-           receipt, request_id
+           receipt, request_id, client
          from audit where tenant_id = $1 and seq = any($2) order by seq desc",
         tenant.uuid(),
         places,

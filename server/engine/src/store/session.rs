@@ -7,7 +7,7 @@ use domain::ids::{SessionId, StaffId, TenantId};
 use sqlx::PgConnection;
 
 use super::{preferences, word};
-use crate::{Limits, StaffCaller, caller::Standing, error::EngineError};
+use crate::{Limits, RequestOrigin, StaffCaller, caller::Standing, error::EngineError};
 
 /// How long a session and its factor last.
 #[derive(Clone, Copy, Debug)]
@@ -81,7 +81,7 @@ pub async fn caller(
     db: &mut PgConnection,
     token_hash: &[u8],
     lasts: Lasts,
-    request_id: String,
+    request: RequestOrigin,
 ) -> Result<Option<StaffCaller>, EngineError> {
     let row = sqlx::query!(
         r#"
@@ -119,7 +119,7 @@ pub async fn caller(
         tenant_slug: row.slug,
         tenant_name: row.tenant_name,
         role: word(&row.role)?,
-        request_id,
+        origin: Arc::new(request),
         session: Some(SessionId::new(row.id)),
         factor_until: Some(row.factor_until),
         preferences: preferences::read((row.zone, row.theme, row.density, row.page_rows))?

@@ -9,7 +9,9 @@ use domain::{
 use sqlx::PgConnection;
 
 use super::word;
-use crate::{Caller, ServiceCaller, StaffCaller, caller::StaffToken, error::EngineError};
+use crate::{
+    Caller, RequestOrigin, ServiceCaller, StaffCaller, caller::StaffToken, error::EngineError,
+};
 
 /// A bearer that was let in.
 #[derive(Debug)]
@@ -31,7 +33,7 @@ pub struct Bearer {
 pub async fn bearer(
     db: &mut PgConnection,
     token_hash: &[u8],
-    request_id: String,
+    request: RequestOrigin,
 ) -> Result<Option<Bearer>, EngineError> {
     let row = sqlx::query!(
         r#"
@@ -60,7 +62,7 @@ pub async fn bearer(
             tenant_id: tenant,
             kinds: row.kinds,
             verbs,
-            request_id,
+            origin: Arc::new(request),
         });
         return Ok(Some(Bearer { caller, token, tenant, note }));
     };
@@ -75,7 +77,7 @@ pub async fn bearer(
         tenant_slug: row.slug,
         tenant_name: row.tenant_name,
         role: word(&role)?,
-        request_id,
+        origin: Arc::new(request),
         asked_at: row.asked_at,
         session: None,
         factor_until: row.factor_until,

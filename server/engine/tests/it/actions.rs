@@ -326,8 +326,9 @@ async fn the_audit_chain_links_every_row_and_nobody_can_change_it() {
         assert!(sqlx::query(sql).execute(fixture.pool()).await.is_err(), "{sql}");
     }
     let broken = "select count(*) from (select hash <> sha256(coalesce(lag(hash) over w, '') || convert_to(
-        jsonb_build_array(tenant_id, seq, extract(epoch from at), actor_kind, actor_id, actor, action, target_type,
-          target_id, result, code, reason, before, after, receipt, request_id)::text, 'UTF8')) as broken
+        (jsonb_build_array(tenant_id, seq, extract(epoch from at), actor_kind, actor_id, actor, action, target_type,
+          target_id, result, code, reason, before, after, receipt, request_id)
+          || case when client is null then '[]' else jsonb_build_array(client) end)::text, 'UTF8')) as broken
         from audit window w as (partition by tenant_id order by seq)) links where broken";
     assert_eq!(fixture.count(broken).await, 0);
     testkit::threat("T30", 3, 0);

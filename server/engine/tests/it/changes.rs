@@ -8,7 +8,7 @@ use domain::{
     problem::Code,
     record::{RecordName, RecordType},
 };
-use engine::{EngineError, FinishOutcome, Following};
+use engine::{EngineError, FinishOutcome, Following, RequestOrigin};
 use testkit::{eventually, within};
 
 use crate::fixture::{Fixture, add_tenant, code, done, engine, happened, person, request, won};
@@ -19,7 +19,7 @@ const LIMIT: Duration = Duration::from_secs(30);
 async fn follow(fixture: &Fixture, email: &str) -> Following {
     let engine = &fixture.engine;
     let attempt = engine.begin_sign_in(email).await.unwrap();
-    let session = engine.finish_sign_in(attempt, true, "r-1").await.unwrap();
+    let session = engine.finish_sign_in(attempt, true, RequestOrigin::here("r-1")).await.unwrap();
     let standing = engine.session_standing(&session.token).await.unwrap().unwrap();
     let following = engine.follow(&standing, None);
     eventually("the listener stands", LIMIT, async || {

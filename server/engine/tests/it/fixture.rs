@@ -8,7 +8,7 @@ use domain::{
 };
 use engine::{
     Acted, ActionRequest, Admission, Caller, Decided, Engine, EngineError, Finish, FinishOutcome,
-    Reserve, ServiceCaller, Settings, StaffCaller,
+    RequestOrigin, Reserve, ServiceCaller, Settings, StaffCaller,
     identity::{Admin, NewStaff},
     store::kind::KindPolicy,
 };
@@ -172,7 +172,7 @@ pub async fn add_tenant(db: &TestDatabase, engine: &Engine, slug: &str) -> Servi
     admin.put_kind(tenant, &charge()).await.unwrap();
     admin.put_kind(tenant, &mail()).await.unwrap();
     let token = admin.add_service_token(slug, "billing", &[], None).await.unwrap();
-    match engine.caller_by_bearer(&token, "r-1").await.unwrap() {
+    match engine.caller_by_bearer(&token, RequestOrigin::here("r-1")).await.unwrap() {
         Some(Caller::Service(service)) => service,
         other => panic!("not a service: {other:?}"),
     }
@@ -190,7 +190,7 @@ pub async fn person(
     let new = NewStaff { email: &email, name, password_hash: "none", tenant_slug: tenant, role };
     admin.add_staff(&new).await.unwrap();
     let token = admin.add_staff_token(&email, tenant, name, None).await.unwrap();
-    match engine.caller_by_bearer(&token, "r-2").await.unwrap() {
+    match engine.caller_by_bearer(&token, RequestOrigin::here("r-2")).await.unwrap() {
         Some(Caller::Staff(staff)) => staff,
         other => panic!("not a person: {other:?}"),
     }

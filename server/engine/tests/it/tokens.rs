@@ -10,7 +10,7 @@ use domain::{
     problem::Code,
     token::{TokenState, TokenVerb},
 };
-use engine::{ActionRequest, AskToken, Caller, EngineError, Issued, StaffCaller};
+use engine::{ActionRequest, AskToken, Caller, EngineError, Issued, RequestOrigin, StaffCaller};
 use sqlx::Executor as _;
 
 use crate::fixture::{Fixture, add_tenant, code, done};
@@ -70,7 +70,7 @@ async fn a_form_makes_one_token_and_shows_its_text_once() {
     let secret = first.secret.unwrap();
     assert!(secret.starts_with("onceover_service_"), "scanners know it by its beginning");
     let Some(Caller::Service(service)) =
-        fixture.engine.caller_by_bearer(&secret, "r").await.unwrap()
+        fixture.engine.caller_by_bearer(&secret, RequestOrigin::here("r")).await.unwrap()
     else {
         panic!("the token opens nothing");
     };
@@ -112,11 +112,15 @@ async fn a_token_that_is_taken_back_is_worth_nothing_at_once_and_for_good() {
     let admin = fixture.person("admin", Role::TenantAdmin).await;
     let id = fixture.engine.new_token_id(&admin).await.unwrap();
     let secret = made(&fixture, &admin, service_token(id)).await.unwrap().secret.unwrap();
-    assert!(fixture.engine.caller_by_bearer(&secret, "r").await.unwrap().is_some());
+    assert!(
+        fixture.engine.caller_by_bearer(&secret, RequestOrigin::here("r")).await.unwrap().is_some()
+    );
 
     let acted = done(fixture.engine.act(&admin, revocation(id, 1)).await);
     assert_eq!(acted.receipt.after.status.as_str(), "revoked");
-    assert!(fixture.engine.caller_by_bearer(&secret, "r").await.unwrap().is_none());
+    assert!(
+        fixture.engine.caller_by_bearer(&secret, RequestOrigin::here("r")).await.unwrap().is_none()
+    );
     let again = done(fixture.engine.act(&admin, revocation(id, 1)).await);
     assert!(again.replayed);
     assert_eq!(code(fixture.engine.act(&admin, revocation(id, 2)).await), Code::NotAllowedInState);
@@ -145,7 +149,8 @@ async fn everybody_makes_their_own_and_nobody_anothers() {
     assert_eq!(fixture.count(DENIED).await, denied + 1);
 
     let secret = made(&fixture, &viewer, own_token(id, "laptop")).await.unwrap().secret.unwrap();
-    let Some(Caller::Staff(own)) = fixture.engine.caller_by_bearer(&secret, "r").await.unwrap()
+    let Some(Caller::Staff(own)) =
+        fixture.engine.caller_by_bearer(&secret, RequestOrigin::here("r")).await.unwrap()
     else {
         panic!("not a person's");
     };
@@ -169,7 +174,9 @@ async fn everybody_makes_their_own_and_nobody_anothers() {
     assert_eq!(code(fixture.engine.act(&admin, revocation(made_up, 1)).await), Code::NotFound);
     // Whoever looks after tokens takes anybody's back.
     done(fixture.engine.act(&admin, revocation(id, 1)).await);
-    assert!(fixture.engine.caller_by_bearer(&secret, "r").await.unwrap().is_none());
+    assert!(
+        fixture.engine.caller_by_bearer(&secret, RequestOrigin::here("r")).await.unwrap().is_none()
+    );
 }
 
 #[tokio::test]
@@ -204,9 +211,13 @@ async fn a_token_ends_with_its_time() {
     let secret = made(&fixture, &admin, service_token(id)).await.unwrap().secret.unwrap();
     let day = Duration::from_secs(24 * 60 * 60);
     fixture.db.advance_clock(day * 29).await;
-    assert!(fixture.engine.caller_by_bearer(&secret, "r").await.unwrap().is_some());
+    assert!(
+        fixture.engine.caller_by_bearer(&secret, RequestOrigin::here("r")).await.unwrap().is_some()
+    );
     fixture.db.advance_clock(day + Duration::from_secs(60)).await;
-    assert!(fixture.engine.caller_by_bearer(&secret, "r").await.unwrap().is_none());
+    assert!(
+        fixture.engine.caller_by_bearer(&secret, RequestOrigin::here("r")).await.unwrap().is_none()
+    );
     let state = fixture.engine.token(&admin, id).await.unwrap().state;
     assert_eq!(state, TokenState::Expired);
 }
@@ -220,7 +231,7 @@ async fn many_uses_in_a_minute_are_noted_once() {
     let last_use = async || fixture.engine.token(&admin, id).await.unwrap().last_used_at;
     assert_eq!(last_use().await, None);
     for _ in 0..5 {
-        fixture.engine.caller_by_bearer(&secret, "r").await.unwrap().unwrap();
+        fixture.engine.caller_by_bearer(&secret, RequestOrigin::here("r")).await.unwrap().unwrap();
     }
     let noted = last_use().await.unwrap();
     let writes: String = sqlx::query_scalar("select xmin::text from tokens where id = $1")
@@ -228,7 +239,7 @@ async fn many_uses_in_a_minute_are_noted_once() {
         .fetch_one(fixture.pool())
         .await
         .unwrap();
-    fixture.engine.caller_by_bearer(&secret, "r").await.unwrap().unwrap();
+    fixture.engine.caller_by_bearer(&secret, RequestOrigin::here("r")).await.unwrap().unwrap();
     let unchanged: bool = sqlx::query_scalar("select xmin::text = $2 from tokens where id = $1")
         .bind(id.uuid())
         .bind(&writes)
@@ -237,7 +248,7 @@ async fn many_uses_in_a_minute_are_noted_once() {
         .unwrap();
     assert!(unchanged, "no write within the minute");
     fixture.db.advance_clock(Duration::from_secs(61)).await;
-    fixture.engine.caller_by_bearer(&secret, "r").await.unwrap().unwrap();
+    fixture.engine.caller_by_bearer(&secret, RequestOrigin::here("r")).await.unwrap().unwrap();
     assert!(last_use().await.unwrap() > noted);
 }
 

@@ -14,7 +14,10 @@ use axum::{
 use base64::{Engine as _, engine::general_purpose::URL_SAFE_NO_PAD};
 use chrono::DateTime;
 use domain::problem::Code;
-use engine::identity::{Arrival, Departure, NewSession, Origin, ProvenPerson, Subject};
+use engine::{
+    RequestOrigin,
+    identity::{Arrival, Departure, NewSession, Origin, ProvenPerson, Subject},
+};
 use rand::Rng as _;
 use sha2::{Digest as _, Sha256};
 use url::{Url, form_urlencoded};
@@ -35,7 +38,7 @@ use crate::{
     context,
     refusal::{Refused, chain},
     router::AppState,
-    security::{location, nonce::Nonce, request::RequestId},
+    security::{location, nonce::Nonce, request::Asking},
 };
 
 const COOKIE: &str = "__Host-sso";
@@ -70,7 +73,7 @@ pub async fn again(
 /// `GET /sign-in/oidc/callback`: back from the provider.
 pub async fn finish(
     State(state): State<AppState>,
-    Extension(request_id): Extension<RequestId>,
+    Asking(request): Asking,
     Extension(nonce): Extension<Nonce>,
     RawQuery(query): RawQuery,
     CameFrom(origin): CameFrom,
@@ -79,8 +82,7 @@ pub async fn finish(
     let Some(oidc) = &state.oidc else { return Refused::code(Code::NotFound).into_response() };
     let answer = Answer::read(query.as_deref().unwrap_or_default());
     let mut next = "/".to_owned();
-    let came =
-        come_back(&state, oidc, (&headers, origin), &answer, request_id.as_str(), &mut next).await;
+    let came = come_back(&state, oidc, (&headers, origin), &answer, request, &mut next).await;
     let mut response = match came {
         Ok(session) => {
             let mut response = location::see_other(&next);
@@ -187,7 +189,7 @@ async fn come_back(
     oidc: &Oidc,
     (headers, origin): (&HeaderMap, Origin),
     answer: &Answer,
-    request_id: &str,
+    request: RequestOrigin,
     next: &mut String,
 ) -> Result<NewSession, Fault> {
     let verifier = verifier(headers).ok_or(Fault::NotBegun)?;
@@ -201,7 +203,7 @@ async fn come_back(
     let former = SessionToken::of(headers);
     if arrival.is_again() {
         let token = former.as_ref().map(SessionToken::as_str).unwrap_or_default();
-        return Ok(state.engine.prove_again(&arrival, who, token, request_id).await?);
+        return Ok(state.engine.prove_again(&arrival, who, token, request).await?);
     }
     let email = person::email(&claims, &oidc.0.settings)?;
     let proven = ProvenPerson {
@@ -215,7 +217,7 @@ async fn come_back(
             .and_then(|at| DateTime::from_timestamp(at, 0)),
         origin,
     };
-    let session = state.engine.sign_in_proven(proven, request_id).await?;
+    let session = state.engine.sign_in_proven(proven, request).await?;
     if let Some(former) = former {
         // Best effort: the new session stands either way, and the old one runs out.
         if let Err(error) = state.engine.sign_out(former.as_str()).await {

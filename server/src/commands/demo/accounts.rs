@@ -6,7 +6,7 @@ use std::{collections::BTreeMap, path::Path};
 use chrono::TimeDelta;
 use domain::access::Role;
 use engine::{
-    Caller, Engine,
+    Caller, Engine, RequestOrigin,
     identity::{Admin, NewStaff},
 };
 
@@ -119,7 +119,7 @@ async fn tokens(admin: &mut Admin, engine: &Engine, kept: &Kept) -> Result<Token
 /// rest of what a token made under step-up is good for.
 async fn still_fresh(engine: &Engine, token: Option<&String>) -> Result<Option<String>, Failure> {
     let Some(token) = token else { return Ok(None) };
-    Ok(match engine.caller_by_bearer(token, "demo").await? {
+    Ok(match engine.caller_by_bearer(token, RequestOrigin::here("demo")).await? {
         Some(Caller::Staff(by)) if by.factor_lasts() > Some(TimeDelta::hours(7)) => {
             Some(token.clone())
         }
@@ -130,7 +130,7 @@ async fn still_fresh(engine: &Engine, token: Option<&String>) -> Result<Option<S
 /// The kept token, where this database knows it.
 async fn still_good(engine: &Engine, token: Option<&String>) -> Result<Option<String>, Failure> {
     let Some(token) = token else { return Ok(None) };
-    Ok(engine.caller_by_bearer(token, "demo").await?.map(|_| token.clone()))
+    Ok(engine.caller_by_bearer(token, RequestOrigin::here("demo")).await?.map(|_| token.clone()))
 }
 
 /// Tells how to get in.

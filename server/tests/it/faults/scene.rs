@@ -4,7 +4,8 @@ use std::time::Duration;
 
 use domain::{access::Role, ids::OperationId};
 use engine::{
-    Admission, Caller, Engine, ProviderEndpoint, Reserve, ServiceCaller, Settings, StaffCaller,
+    Admission, Caller, Engine, ProviderEndpoint, RequestOrigin, Reserve, ServiceCaller, Settings,
+    StaffCaller,
     identity::{Admin, NewStaff},
     store::kind::KindPolicy,
 };
@@ -152,7 +153,8 @@ impl Scene {
         .await
         .unwrap();
         let token = admin.add_service_token("acme", "billing", &[], None).await.unwrap();
-        let Some(Caller::Service(service)) = engine.caller_by_bearer(&token, "r").await.unwrap()
+        let Some(Caller::Service(service)) =
+            engine.caller_by_bearer(&token, RequestOrigin::here("r")).await.unwrap()
         else {
             panic!()
         };
@@ -166,7 +168,8 @@ impl Scene {
         };
         admin.add_staff(&new).await.unwrap();
         let token = admin.add_staff_token(email, "acme", "olga", None).await.unwrap();
-        let Some(Caller::Staff(operator)) = engine.caller_by_bearer(&token, "r").await.unwrap()
+        let Some(Caller::Staff(operator)) =
+            engine.caller_by_bearer(&token, RequestOrigin::here("r")).await.unwrap()
         else {
             panic!()
         };

@@ -17,7 +17,8 @@ use domain::{
     view::ApprovalView,
 };
 use engine::{
-    Acted, ActionRequest, EngineError, FinishOutcome, Settling, StaffCaller, identity::Admin,
+    Acted, ActionRequest, EngineError, FinishOutcome, RequestOrigin, Settling, StaffCaller,
+    identity::Admin,
 };
 
 use crate::evidence::{done as says_done, webhook};
@@ -85,7 +86,7 @@ fn because(reason: &str) -> Settling {
 async fn second_token(scene: &Scene, admin: &mut Admin, email: &str) -> StaffCaller {
     let name = format!("t{}", scene.count("select count(*) from tokens").await);
     let token = admin.add_staff_token(email, "acme", &name, None).await.unwrap();
-    match scene.fixture.engine.caller_by_bearer(&token, "r-9").await.unwrap() {
+    match scene.fixture.engine.caller_by_bearer(&token, RequestOrigin::here("r-9")).await.unwrap() {
         Some(engine::Caller::Staff(staff)) => staff,
         other => panic!("not a person: {other:?}"),
     }

@@ -185,6 +185,45 @@ async fn whoever_edits_by_hand_is_found_with_the_place() {
     testkit::threat("T30", 1, 0);
 }
 
+/// Writes an entry and says its place; without an address as a build does that knows of none.
+async fn entry(fixture: &Fixture, client: Option<&str>) -> i64 {
+    let client = client.map(|client| format!(", '{client}'")).unwrap_or_default();
+    let sql = format!(
+        "select audit_add('{}', 'staff', null, 'ann@acme.test', 'note', 'operation', 'x', 'done', null, 'seen',
+           null, null, null, 'r'{client})",
+        fixture.service.tenant_id()
+    );
+    sqlx::query_scalar(AssertSqlSafe(sql)).fetch_one(fixture.pool()).await.unwrap()
+}
+
+#[tokio::test]
+async fn an_address_is_part_of_the_chain_and_entries_without_one_are_hashed_as_ever() {
+    const OTHERWISE: &str = "select count(*) from (select client, hash = sha256(coalesce(lag(hash) over w, '') ||
+        convert_to(jsonb_build_array(tenant_id, seq, extract(epoch from at), actor_kind, actor_id, actor, action,
+          target_type, target_id, result, code, reason, before, after, receipt, request_id)::text, 'UTF8'))
+          as as_ever
+        from audit window w as (partition by tenant_id order by seq)) links where as_ever <> (client is null)";
+    for (edit, of_an_address) in [
+        ("client = '198.51.100.1'", true),
+        ("client = null", true),
+        ("client = '198.51.100.1'", false),
+    ] {
+        let fixture = scene().await;
+        let bare = entry(&fixture, None).await;
+        let addressed = entry(&fixture, Some("203.0.113.7")).await;
+        entry(&fixture, None).await;
+        assert_eq!(fixture.count(OTHERWISE).await, 0);
+        let found = verify(&fixture, "acme").await;
+        assert!(found.is_whole(), "{found:?}");
+        let at = if of_an_address { addressed } else { bare };
+        let sql = format!("update audit set {edit} where tenant_id = $acme and seq = {at}");
+        by_hand(&fixture, &sql).await;
+        let altered = [ChainFault::Altered { from: at, to: at }];
+        assert_eq!(verify(&fixture, "acme").await.faults, altered, "{sql}");
+    }
+    testkit::threat("T30", 3, 0);
+}
+
 /// The head of a tenant as it would be anchored now.
 async fn anchored(fixture: &Fixture) -> AnchoredHead {
     let found = verify(fixture, "acme").await;

@@ -1,7 +1,7 @@
 //! Taking in: first, again, all at once, late, and under an id that means something else.
 
 use domain::{inbox::InboxState, problem::Code};
-use engine::{ReceiveMessage, store::inbox_consumer::ConsumerPolicy};
+use engine::{ReceiveMessage, RequestOrigin, store::inbox_consumer::ConsumerPolicy};
 use sqlx::Executor as _;
 
 use super::{CHARGE, DAY, PAYLOAD};
@@ -191,7 +191,7 @@ async fn a_token_starts_no_kind_that_it_does_not_cover() {
     let kinds = ["campaign.send".to_owned()];
     let token = admin.add_service_token("acme", "mailer", &kinds, None).await.unwrap();
     let Some(engine::Caller::Service(mailer)) =
-        fixture.engine.caller_by_bearer(&token, "r").await.unwrap()
+        fixture.engine.caller_by_bearer(&token, RequestOrigin::here("r")).await.unwrap()
     else {
         panic!("no service")
     };

@@ -1,7 +1,7 @@
 //! A message that starts a workflow: in its own transaction, once, within what its token covers.
 
 use domain::{inbox::InboxState, problem::Code};
-use engine::{Caller, ReceiveMessage, identity::Admin};
+use engine::{Caller, ReceiveMessage, RequestOrigin, identity::Admin};
 
 use crate::{
     fixture::{Fixture, code},
@@ -49,7 +49,8 @@ async fn a_token_starts_no_workflow_with_a_kind_that_it_does_not_cover() {
     let mut admin = Admin::connect(&fixture.db.url()).await.unwrap();
     let kinds = ["campaign.send".to_owned()];
     let token = admin.add_service_token("acme", "mailer", &kinds, None).await.unwrap();
-    let Some(Caller::Service(mailer)) = fixture.engine.caller_by_bearer(&token, "r").await.unwrap()
+    let Some(Caller::Service(mailer)) =
+        fixture.engine.caller_by_bearer(&token, RequestOrigin::here("r")).await.unwrap()
     else {
         panic!("no service")
     };

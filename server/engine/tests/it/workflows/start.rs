@@ -1,7 +1,10 @@
 //! Starting: once under (tenant, kind, key), by a version that stays.
 
 use domain::{problem::Code, workflow::WorkflowState};
-use engine::workflows::{Begun, Definition, DefinitionError, Registry};
+use engine::{
+    RequestOrigin,
+    workflows::{Begun, Definition, DefinitionError, Registry},
+};
 
 use super::support::{effect, line, stage};
 use crate::fixture::{add_tenant, code};
@@ -73,7 +76,7 @@ async fn a_key_belongs_to_its_tenant_and_a_token_to_its_operations() {
     let kinds = ["campaign.send".to_owned()];
     let token = admin.add_service_token("acme", "mailer", &kinds, None).await.unwrap();
     let Some(engine::Caller::Service(mailer)) =
-        engine.caller_by_bearer(&token, "r-3").await.unwrap()
+        engine.caller_by_bearer(&token, RequestOrigin::here("r-3")).await.unwrap()
     else {
         panic!()
     };
