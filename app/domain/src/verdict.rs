@@ -96,7 +96,9 @@ pub fn verdict(facts: &Facts<'_>) -> Verdict {
 
 fn judge(facts: &Facts<'_>) -> (Safety, String) {
     if let Some(corrected) = facts.corrected {
-        return (Safety::Final, corrected_sentence(facts.status, corrected));
+        let open = facts.open_incident || contradicted(facts);
+        let safety = if open { Safety::NeedsPerson } else { Safety::Final };
+        return (safety, corrected_sentence(facts.status, corrected));
     }
     if facts.open_incident && facts.status.is_final() {
         return (
@@ -104,11 +106,18 @@ fn judge(facts: &Facts<'_>) -> (Safety, String) {
             "Disputed: an incident about the recorded outcome is open. Do not repeat it before that is settled.".into(),
         );
     }
+    if facts.status == Status::FailedTerminal && facts.done_on_record {
+        return (
+            Safety::NeedsPerson,
+            "Disputed: it is recorded as not done, and evidence on record says that it happened. Do not repeat it.".into(),
+        );
+    }
     if facts.tombstoned {
-        let outcome = match (facts.status, facts.guessed) {
+        let outcome = match (facts.status, facts.ended_by) {
             (Status::Succeeded, _) => "It happened",
-            (_, true) => "It ended without proof that it happened",
-            (_, false) => "It did not happen",
+            _ if facts.guessed => "It ended without proof that it happened",
+            (_, Some(Event::ConfirmStop)) => "A person confirmed that it did not happen",
+            _ => "It did not happen",
         };
         return (
             Safety::Final,
@@ -116,6 +125,12 @@ fn judge(facts: &Facts<'_>) -> (Safety, String) {
         );
     }
     match facts.status {
+        // Whoever takes it next is halted by that evidence: nothing about it is safe.
+        Status::Reserved | Status::FailedRetryable | Status::Unknown if facts.done_on_record => (
+            Safety::NeedsPerson,
+            "Do not retry: evidence on record says it happened, and no proof has settled it yet."
+                .into(),
+        ),
         Status::Reserved => reserved(facts),
         Status::Executing if facts.lease == LeaseState::Live => {
             (Safety::Wait, "Wait: a worker is calling the provider now.".into())
@@ -150,9 +165,20 @@ fn corrected_sentence(status: Status, corrected: Corrected<'_>) -> String {
     )
 }
 
+/// Whether evidence says that it happened, where the record says otherwise or not yet.
+fn contradicted(facts: &Facts<'_>) -> bool {
+    let happened =
+        facts.corrected.map_or(facts.status == Status::Succeeded, |corrected| corrected.happened);
+    facts.done_on_record && !happened
+}
+
+/// The call that has not begun: an earlier attempt may have called.
+const fn call(facts: &Facts<'_>) -> &'static str {
+    if facts.attempt > 0 { "the next call" } else { "the call" }
+}
+
 fn reserved(facts: &Facts<'_>) -> (Safety, String) {
-    // An earlier attempt may have called; this one has not.
-    let call = if facts.attempt > 0 { "the next call" } else { "the call" };
+    let call = call(facts);
     match facts.lease {
         LeaseState::Live => {
             (Safety::Wait, format!("Wait: a worker holds it and has not begun {call}."))
@@ -170,13 +196,6 @@ fn reserved(facts: &Facts<'_>) -> (Safety, String) {
 }
 
 fn unknown(facts: &Facts<'_>) -> (Safety, String) {
-    if facts.done_on_record {
-        return (
-            Safety::NeedsPerson,
-            "Do not retry: evidence on record says it happened, and no proof has settled it yet."
-                .into(),
-        );
-    }
     if !facts.needs_manual {
         return (
             Safety::Wait,
@@ -184,11 +203,11 @@ fn unknown(facts: &Facts<'_>) -> (Safety, String) {
         );
     }
     let why = if facts.takeovers >= 3 {
-        "and workers died on it three times"
+        format!("and workers died on it {} times", facts.takeovers)
     } else if !facts.lookup {
-        "and the provider offers no lookup"
+        "and the provider offers no lookup".into()
     } else {
-        "and the provider's answers prove nothing"
+        "and the provider's answers prove nothing".into()
     };
     (
         Safety::NeedsPerson,
@@ -207,20 +226,24 @@ fn ended_with(facts: &Facts<'_>) -> String {
             format!("It happened: the provider proved it with the reference {reference}.")
         }
         (_, Some(reference)) => format!("It happened: the provider's reference is {reference}."),
-        (_, None) => "It happened: the provider answered done.".into(),
+        (Some(Event::Done), None) => "It happened: the provider answered done.".into(),
+        (_, None) => "It happened.".into(),
     }
 }
 
 fn ended_without(facts: &Facts<'_>) -> String {
+    let call = call(facts);
     let ended = match facts.ended_by {
-        Some(Event::Rejected | Event::ProofRejected) => "the provider rejected it for good",
+        Some(Event::Rejected | Event::ProofRejected) => "the provider rejected it for good".into(),
         Some(Event::ConfirmStop) => {
             return "A person confirmed that it did not happen; it will not be tried again.".into();
         }
-        Some(Event::Cancel) => "it was cancelled before the call began",
-        Some(Event::ClaimBound) => "workers kept dying before the call began, so it was given up",
-        Some(Event::GiveUp) => "it was given up",
-        _ => "the provider took nothing, and no attempt is left",
+        Some(Event::Cancel) => format!("it was cancelled before {call} began"),
+        Some(Event::ClaimBound) => {
+            format!("workers kept dying before {call} began, so it was given up")
+        }
+        Some(Event::GiveUp) => "it was given up".into(),
+        _ => "the provider took nothing, and no attempt is left".into(),
     };
     if facts.guessed {
         format!("It ended: {ended}. An earlier call was taken as not done without proof.")
@@ -247,7 +270,7 @@ fn grounds(facts: &Facts<'_>) -> Vec<String> {
         }
         _ => {}
     }
-    if facts.done_on_record && !facts.status.is_final() {
+    if contradicted(facts) {
         say("Evidence on record says that it happened.");
     }
     if facts.status == Status::Unknown {
@@ -285,96 +308,4 @@ fn grounds(facts: &Facts<'_>) -> Vec<String> {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn facts(status: Status) -> Facts<'static> {
-        Facts {
-            status,
-            tombstoned: false,
-            needs_manual: false,
-            irreversible: true,
-            lookup: true,
-            absent_is_proof: false,
-            attempt: 1,
-            max_attempts: 3,
-            takeovers: 0,
-            lease: LeaseState::None,
-            unknown_by: None,
-            ended_by: None,
-            done_on_record: false,
-            open_incident: false,
-            external_reference: None,
-            reconcile_tries: 0,
-            guessed: false,
-            corrected: None,
-        }
-    }
-
-    #[test]
-    fn unknown_is_never_called_failed_nor_safe() {
-        for needs_manual in [false, true] {
-            for lookup in [false, true] {
-                for done_on_record in [false, true] {
-                    let verdict = verdict(&Facts {
-                        needs_manual,
-                        lookup,
-                        done_on_record,
-                        ..facts(Status::Unknown)
-                    });
-                    let words = format!("{} {}", verdict.sentence, verdict.grounds.join(" "));
-                    assert!(!words.to_lowercase().contains("fail"), "{words}");
-                    assert!(
-                        !matches!(verdict.safety, Safety::SafeToRetry | Safety::Final),
-                        "{words}"
-                    );
-                    assert!(!verdict.grounds.is_empty());
-                }
-            }
-        }
-    }
-
-    #[test]
-    fn a_running_call_with_a_dead_worker_is_not_safe() {
-        let stale = verdict(&Facts { lease: LeaseState::Stale, ..facts(Status::Executing) });
-        assert_eq!(stale.safety, Safety::NeedsPerson);
-        let live = verdict(&Facts { lease: LeaseState::Live, ..facts(Status::Executing) });
-        assert_eq!(live.safety, Safety::Wait);
-    }
-
-    #[test]
-    fn a_contradicted_outcome_is_disputed_not_final() {
-        for status in [Status::Succeeded, Status::FailedTerminal] {
-            let disputed = verdict(&Facts { open_incident: true, ..facts(status) });
-            assert_eq!(disputed.safety, Safety::NeedsPerson);
-            assert!(disputed.sentence.starts_with("Disputed"));
-        }
-    }
-
-    #[test]
-    fn a_guess_is_never_told_as_proof() {
-        for status in [Status::FailedRetryable, Status::FailedTerminal] {
-            for tombstoned in [false, true] {
-                let told = verdict(&Facts { guessed: true, tombstoned, ..facts(status) });
-                assert!(!told.sentence.contains("It did not happen"), "{}", told.sentence);
-                assert!(!told.sentence.contains("the effect did not happen"), "{}", told.sentence);
-            }
-        }
-        let disputed = verdict(&Facts {
-            tombstoned: true,
-            open_incident: true,
-            ..facts(Status::FailedTerminal)
-        });
-        assert!(disputed.sentence.starts_with("Disputed"), "also long after");
-    }
-
-    #[test]
-    fn a_correction_says_what_was_confirmed_and_what_is_true() {
-        let corrected = Corrected { happened: true, by: "Olga", approved_by: "Ada" };
-        let facts = Facts { corrected: Some(corrected), ..facts(Status::FailedTerminal) };
-        assert_eq!(
-            verdict(&facts).sentence,
-            "Confirmed as: it did not happen; corrected to: it happened, by Olga, approved by Ada."
-        );
-    }
-}
+mod tests;
