@@ -328,4 +328,22 @@ mod tests {
             assert_eq!(Effect::of(status, None), Effect::Open);
         }
     }
+
+    #[test]
+    fn a_link_follows_its_undo_once_that_has_ended_or_nobody_knows() {
+        use CompensationState as C;
+        for (undo, moved) in [
+            (Status::Succeeded, Some(("C6", C::Compensated))),
+            (Status::FailedTerminal, Some(("C7", C::Failed))),
+            (Status::Unknown, Some(("C8", C::Running))),
+            (Status::Reserved, None),
+            (Status::Executing, None),
+            (Status::FailedRetryable, None),
+        ] {
+            assert_eq!(follows(undo), moved, "{undo}");
+            if let Some((rule, to)) = moved {
+                assert!(C::permits(rule, Some(C::Running), to), "{rule}");
+            }
+        }
+    }
 }

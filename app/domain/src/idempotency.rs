@@ -255,6 +255,7 @@ mod tests {
         let key = "é😀/%+&:@( )".chars().cycle().take(512).collect::<String>();
         let read = |text: &str| IdempotencyKey::from_service(text, MAX_KEY_CHARS);
         assert_eq!(read(&key).unwrap().as_str(), key);
+        assert_eq!(read(&key).unwrap().to_string(), key, "shown as it was sent");
         let too_long = read(&format!("{key}x")).unwrap_err();
         assert_eq!(too_long, InvalidKey::TooLong { length: 513, limit: 512 });
         assert!(too_long.to_string().contains("the limit is 512"));
@@ -270,5 +271,29 @@ mod tests {
         assert!(refused.to_string().contains("65 characters; the limit is 64"));
         let key = "k".repeat(MAX_KEY_CHARS + 1);
         assert!(IdempotencyKey::from_service(&key, 4_096).is_err());
+    }
+
+    #[test]
+    fn where_one_value_ends_and_the_next_begins_matters() {
+        assert_ne!(of("[1,23]"), of("[12,3]"), "two payments that share their digits");
+        assert_ne!(of("[1,2,3]"), of("[1,23]"));
+        assert_ne!(of("[[1],[2]]"), of("[[1,2]]"));
+        assert_ne!(of(r#"{"a":1,"b":2}"#), of(r#"{"b":1,"a":2}"#));
+        assert_ne!(of("[1,2]"), of("[2,1]"), "the order of a list is what was asked");
+    }
+
+    #[test]
+    fn the_canonical_form_is_one_text_and_never_changes() {
+        let text = r#" {"b": 1.10, "a": [1, "x", {}, [], null, {"d": true, "c": [false]}]} "#;
+        let value = Json::parse(text.as_bytes()).unwrap();
+        assert_eq!(
+            canonical(&value),
+            r#"{"a":[1,"x",{},[],null,{"c":[false],"d":true}],"b":11e-1}"#
+        );
+        // Rows keep their hash: with another one every repeat of theirs would be a conflict.
+        let payload = Json::parse(br#"{"b":1.10,"a":[1,"x",{}]}"#).unwrap();
+        let asked = Fingerprint::of(1, "t", "invoice.charge", Some(129), Some("EUR"), &payload);
+        let hex: String = asked.unwrap().hash.iter().map(|byte| format!("{byte:02x}")).collect();
+        assert_eq!(hex, "d6a5c874fbfb0100e8297747cbb493330e6e3c70df5385f2d59b86ebcedc994c");
     }
 }

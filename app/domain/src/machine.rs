@@ -50,3 +50,19 @@ pub trait Machine: Copy + Eq + Debug + 'static {
         !Self::RULES.iter().any(|rule| rule.from == Some(self) && rule.to != self)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::approval::ApprovalStatus as A;
+
+    #[test]
+    fn a_move_is_permitted_only_as_its_rule_says_from_there_to_there() {
+        assert!(A::permits("A6", Some(A::Pending), A::Approved));
+        assert!(A::permits("A5", None, A::Pending));
+        assert!(!A::permits("A7", Some(A::Pending), A::Approved), "another rule");
+        assert!(!A::permits("A6", Some(A::Stale), A::Approved), "from elsewhere");
+        assert!(!A::permits("A6", None, A::Approved), "from nothing");
+        assert!(!A::permits("A6", Some(A::Pending), A::Rejected), "to elsewhere");
+    }
+}

@@ -395,4 +395,24 @@ mod tests {
         }
         assert!(next(Some(Status::Succeeded), Event::Retry).is_err());
     }
+
+    #[test]
+    fn others_are_told_of_every_end_and_of_every_doubt() {
+        let told: Vec<_> =
+            Event::ALL.iter().filter(|event| is_told(**event)).map(|e| e.rule()).collect();
+        assert_eq!(
+            told,
+            [
+                "O3", "O4b", "O6", "O7", "O9", "O10", "O11", "O12", "O14", "O16", "O17", "O20",
+                "O21", "O23", "O26", "O30", "OE"
+            ]
+        );
+        for rule in MOVES {
+            let ends = rule.to.is_final() || rule.to == Status::Unknown;
+            // A decision of a person tells of itself.
+            if ends && rule.from != Some(rule.to) && rule.event != Event::ConsoleAction {
+                assert!(is_told(rule.event), "{rule:?}");
+            }
+        }
+    }
 }

@@ -49,3 +49,28 @@ impl ProviderAnswer {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_answer_is_told_in_words_that_claim_no_more_than_it_does() {
+        let done = |amount| ProviderAnswer::Done { external_reference: "ch_1".into(), amount };
+        let money = Money { amount_minor: 12_900, currency: "EUR".into() };
+        for (answer, sentence) in [
+            (done(Some(money)), "The provider says it happened: ch_1, 129.00 EUR."),
+            (done(None), "The provider says it happened: ch_1."),
+            (ProviderAnswer::Rejected, "The provider says it rejected it."),
+            (
+                ProviderAnswer::SomethingElse,
+                "The provider answered about something else than was asked.",
+            ),
+            (ProviderAnswer::Absent, "The provider knows of no such effect right now."),
+            (ProviderAnswer::NoLookup, "The provider offers no lookup."),
+            (ProviderAnswer::Unreachable, "The provider could not be asked right now."),
+        ] {
+            assert_eq!(answer.sentence(), sentence);
+        }
+    }
+}

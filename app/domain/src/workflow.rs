@@ -240,4 +240,44 @@ mod tests {
             }
         }
     }
+
+    #[test]
+    fn a_step_moves_with_its_operation_as_the_table_says() {
+        use StepState as S;
+        for (step, operation, cancelled, moved) in [
+            (S::Running, Status::Succeeded, false, Some(("S2", S::Succeeded))),
+            (S::Running, Status::FailedRetryable, false, Some(("S3", S::WaitingRetry))),
+            (S::WaitingRetry, Status::Reserved, false, Some(("S4", S::Running))),
+            (S::Running, Status::Unknown, false, Some(("S5", S::BlockedUnknown))),
+            (S::WaitingRetry, Status::Unknown, false, Some(("S5", S::BlockedUnknown))),
+            (S::BlockedUnknown, Status::Succeeded, false, Some(("S6", S::Succeeded))),
+            (S::BlockedUnknown, Status::FailedTerminal, false, Some(("S6", S::Failed))),
+            (S::BlockedUnknown, Status::FailedRetryable, false, Some(("S6", S::WaitingRetry))),
+            (S::Running, Status::FailedTerminal, false, Some(("S7", S::Failed))),
+            (S::WaitingRetry, Status::FailedTerminal, false, Some(("S7", S::Failed))),
+            (S::Running, Status::FailedTerminal, true, Some(("S9", S::Cancelled))),
+            (S::WaitingRetry, Status::FailedTerminal, true, Some(("S9", S::Cancelled))),
+            (S::Running, Status::Executing, false, None),
+            (S::BlockedUnknown, Status::Unknown, false, None),
+            (S::Pending, Status::Succeeded, false, None),
+        ] {
+            assert_eq!(follow(step, operation, cancelled), moved, "{step} {operation}");
+        }
+    }
+
+    #[test]
+    fn a_successor_starts_after_success_or_a_branch_not_taken_alone() {
+        for &step in StepState::ALL {
+            let over = [StepState::Succeeded, StepState::Skipped].contains(&step);
+            assert_eq!(step.lets_successors_start(), over, "{step}");
+        }
+    }
+
+    #[test]
+    fn no_step_starts_while_what_happened_is_being_undone() {
+        for &state in WorkflowState::ALL {
+            let undoing = [WorkflowState::Compensating, WorkflowState::CompensationStuck];
+            assert_eq!(state.is_unwinding(), undoing.contains(&state), "{state}");
+        }
+    }
 }

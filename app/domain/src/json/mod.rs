@@ -295,4 +295,70 @@ mod tests {
         assert!(!value.replace("/none", Json::Null));
         assert_eq!(value.pointer("/a~1b/~0/0"), Some(&Json::Null));
     }
+
+    #[test]
+    fn a_payload_is_shown_indented_as_it_was_sent() {
+        let text = r#"{"b":[1.10,[],{},["x",null]],"a":{"c":true,"d":false},"e":{}}"#;
+        let value = Json::parse(text.as_bytes()).unwrap();
+        let shown = r#"{
+  "b": [
+    1.10,
+    [],
+    {},
+    [
+      "x",
+      null
+    ]
+  ],
+  "a": {
+    "c": true,
+    "d": false
+  },
+  "e": {}
+}"#;
+        assert_eq!(value.pretty(), shown);
+        assert_eq!(Json::parse(shown.as_bytes()), Ok(value), "it says the same");
+    }
+
+    #[test]
+    fn a_leaf_is_what_holds_nothing_more_and_stands_in_the_order_sent() {
+        let value = Json::parse(br#"{"b":[1,["x"],[]],"a/~":{"c":{}},"n":null}"#).unwrap();
+        let leaves = value.leaves();
+        let leaves: Vec<_> = leaves.iter().map(|(at, text)| (at.as_str(), text.as_str())).collect();
+        let expected = [
+            ("/b/0", "1"),
+            ("/b/1/0", "\"x\""),
+            ("/b/2", "[]"),
+            ("/a~1~0/c", "{}"),
+            ("/n", "null"),
+        ];
+        assert_eq!(leaves, expected);
+        assert_eq!(Json::Object(vec![]).leaves(), [(String::new(), "{}".to_owned())]);
+    }
+
+    #[test]
+    fn only_a_text_or_a_number_is_a_scalar_and_it_is_told_as_sent() {
+        for (text, scalar) in [
+            ("1.10", Some("1.10")),
+            (r#""INV-1""#, Some("INV-1")),
+            (r#""""#, Some("")),
+            ("true", None),
+            ("null", None),
+            ("[1]", None),
+            (r#"{"a":1}"#, None),
+        ] {
+            assert_eq!(Json::parse(text.as_bytes()).unwrap().scalar_text(), scalar, "{text}");
+        }
+    }
+
+    #[test]
+    fn strings_carry_the_escapes_of_rfc_8785_and_no_others() {
+        let text = "\" \\ \u{8}\t\n\u{c}\r \u{1}\u{b}\u{1f} / \u{7f} é \u{1f600}";
+        let written = Json::String(text.into()).pretty();
+        assert_eq!(
+            written,
+            "\"\\\" \\\\ \\b\\t\\n\\f\\r \\u0001\\u000b\\u001f / \u{7f} é \u{1f600}\""
+        );
+        assert_eq!(Json::parse(written.as_bytes()), Ok(Json::String(text.into())));
+    }
 }

@@ -239,3 +239,72 @@ impl Parser<'_> {
         Ok(Json::Number(self.text[start..self.at].to_owned()))
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn text(sent: &str) -> Json {
+        Json::parse(sent.as_bytes()).unwrap_or_else(|error| panic!("{sent}: {error}"))
+    }
+
+    fn fault(sent: &str) -> (String, JsonFault) {
+        let error = Json::parse(sent.as_bytes()).expect_err(sent);
+        (error.pointer, error.reason)
+    }
+
+    #[test]
+    fn every_escape_means_one_character_whatever_its_spelling() {
+        for (sent, read) in [
+            (r#""\"\\\/\b\f\n\r\t""#, "\"\\/\u{8}\u{c}\n\r\t"),
+            (r#""a\u0041\u00e9\u00E9b""#, "aAééb"),
+            (r#""\ud800\udc00\ud83d\ude00\udbff\udfff.""#, "\u{10000}\u{1f600}\u{10ffff}."),
+            ("\"a\u{7f}é\u{1f600}\"", "a\u{7f}é\u{1f600}"),
+        ] {
+            assert_eq!(text(sent), Json::String(read.into()), "{sent}");
+        }
+        for sent in [r#""\x""#, r#""\u12g4""#, r#""\u+123""#, r#""\u12""#, r#""\"#] {
+            assert_eq!(fault(sent), (String::new(), JsonFault::Syntax), "{sent}");
+        }
+        for sent in [r#""\ud800""#, r#""\ud800\n""#, r#""\ud800\ud800""#, r#""\ud800\u0041""#] {
+            assert_eq!(fault(sent).1, JsonFault::LoneSurrogate, "{sent}");
+        }
+    }
+
+    #[test]
+    fn a_value_is_read_whole_with_space_wherever_it_may_stand() {
+        let number = |text: &str| Json::Number(text.into());
+        let read = text(" { \"a\" : [ true , false , null , [ ] , { } ] ,\r\n\t\"b\" : 0 } ");
+        let list = vec![
+            Json::Bool(true),
+            Json::Bool(false),
+            Json::Null,
+            Json::Array(vec![]),
+            Json::Object(vec![]),
+        ];
+        let members = vec![("a".into(), Json::Array(list)), ("b".into(), number("0"))];
+        assert_eq!(read, Json::Object(members));
+        assert_eq!(text("[[],[1],[]]"), text(" [ [ ] , [ 1 ] , [ ] ] "));
+        for sent in
+            ["[] ]", "[1 2]", "{\"a\" 1}", "{\"a\":1 \"b\":2}", "{\"a\":1,}", "tru", "{a:1}"]
+        {
+            assert_eq!(fault(sent).1, JsonFault::Syntax, "{sent}");
+        }
+        assert_eq!(fault(r#"{"a":[0,[1,x]]}"#), ("/a/1/1".into(), JsonFault::Syntax));
+    }
+
+    #[test]
+    fn a_number_is_taken_as_written_up_to_nine_digits_of_exponent() {
+        for sent in
+            ["0", "-0", "-12.050", "1e5", "1E+05", "10e-05", "1.5e-999999999", "1e0000000000009"]
+        {
+            assert_eq!(text(sent), Json::Number(sent.into()));
+        }
+        for sent in ["-", "00", "-01", ".5", "1.e5", "1e", "1e+", "1e5.5", "0x1", "--1"] {
+            assert_eq!(fault(sent).1, JsonFault::Syntax, "{sent}");
+        }
+        for sent in ["1e1000000000", "1e-1000000000"] {
+            assert_eq!(fault(sent).1, JsonFault::NumberRange, "{sent}");
+        }
+    }
+}
