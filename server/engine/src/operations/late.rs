@@ -11,6 +11,7 @@ use super::{finish::FinishOutcome, guards::differs, moves::Moves};
 use crate::{
     error::EngineError,
     store::{
+        compensation::{self, Corrected},
         event,
         evidence::{self, DoneEvidence, NewEvidence},
         kind::KindPolicy,
@@ -100,7 +101,10 @@ pub(crate) async fn keep_evidence(
             )
             .await?;
     }
-    let other_reference = done && names_another(row, known.as_ref(), said.external_reference);
+    // What a person said wrongly and two put right is compared as it was put right.
+    let corrected = compensation::corrected(moves.db, row.target).await?;
+    let other_reference =
+        done && names_another(row, corrected.as_ref(), known.as_ref(), said.external_reference);
     if other_reference {
         moves
             .open_incident(
@@ -140,7 +144,8 @@ pub(crate) async fn keep_evidence(
         // Agrees with what is recorded: kept, nothing to move.
         Status::Reserved | Status::FailedRetryable => {}
         Status::Succeeded | Status::FailedTerminal => {
-            settle_final(moves, row, kind, &said, other_reference, change).await?
+            let happened = corrected.map(|corrected| corrected.happened);
+            settle_final(moves, row, kind, &said, (happened, other_reference), change).await?
         }
     }
     Ok(true)
@@ -172,24 +177,32 @@ async fn prove(
 
 /// Whether a reference is another than the operation's own or any that evidence of Done named. One
 /// that is named for the first time contradicts nothing.
-fn names_another(row: &Operation, known: Option<&DoneEvidence>, reference: Option<&str>) -> bool {
+fn names_another(
+    row: &Operation,
+    corrected: Option<&Corrected>,
+    known: Option<&DoneEvidence>,
+    reference: Option<&str>,
+) -> bool {
+    let put_right = corrected.and_then(|corrected| corrected.external_reference.as_deref());
     let known = known.and_then(|known| known.external_reference.as_deref());
     let differs = |other: Option<&str>| matches!((other, reference), (Some(a), Some(b)) if a != b);
-    differs(row.external_reference.as_deref()) || differs(known)
+    differs(put_right.or(row.external_reference.as_deref())) || differs(known)
 }
 
+/// Evidence about a final operation, whose state it cannot move: it agrees with what counts, the latest
+/// correction before the state (O25), or it differs and a person has to look (O26).
 async fn settle_final(
     moves: &mut Moves<'_>,
     row: &mut Operation,
     kind: &KindPolicy,
     said: &Said<'_>,
-    other_reference: bool,
+    (corrected, other_reference): (Option<bool>, bool),
     change: Change,
 ) -> Result<(), EngineError> {
-    let succeeded = row.status == Status::Succeeded;
+    let happened = corrected.unwrap_or(row.status == Status::Succeeded);
     let opposite = match said.outcome {
-        FinishOutcome::Done => !succeeded,
-        FinishOutcome::Rejected | FinishOutcome::NotDone => succeeded,
+        FinishOutcome::Done => !happened,
+        FinishOutcome::Rejected | FinishOutcome::NotDone => happened,
         FinishOutcome::Ambiguous => false,
     };
     let something_else = said.outcome == FinishOutcome::Done && !said.fits(row);

@@ -1,6 +1,7 @@
 //! Four eyes (A5 to A7, T23, T24): what takes two people waits for the second, is carried out once,
 //! and nobody gets around it.
 
+mod corrected;
 mod policy;
 mod settling;
 mod waiting;
