@@ -33,7 +33,7 @@ use tokio::{
 use url::form_urlencoded;
 
 use crate::{
-    auth::session::SessionToken,
+    auth::cookie::SessionToken,
     refusal::{Refused, chain},
     router::{AppState, innermost},
     shutdown::stopped,

@@ -3,7 +3,11 @@
 
 use axum::http::{HeaderMap, HeaderValue, header};
 use libfuzzer_sys::fuzz_target;
-use server::auth::session::SessionToken;
+
+#[path = "../../src/auth/cookie.rs"]
+mod cookie;
+
+use cookie::SessionToken;
 
 fuzz_target!(|lines: Vec<Vec<u8>>| {
     let mut headers = HeaderMap::new();

@@ -4,8 +4,12 @@
 
 use axum::http::header;
 use libfuzzer_sys::fuzz_target;
-use server::security::location::{local, see_other, sign_in};
 use url::Url;
+
+#[path = "../../src/security/location.rs"]
+mod location;
+
+use location::{local, see_other, sign_in};
 
 fuzz_target!(|place: &str| {
     let here = Url::parse("https://console.example/sign-in").expect("a fixed URL parses");

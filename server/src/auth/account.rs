@@ -10,7 +10,7 @@ use domain::problem::Code;
 use engine::{EngineError, StaffCaller, identity::Proof};
 use serde::Deserialize;
 
-use super::{form::unread, password, second_factor::refused, session};
+use super::{cookie, form::unread, password, second_factor::refused};
 use crate::{router::AppState, security::location};
 
 const ACCOUNT: &str = "/me";
@@ -42,7 +42,7 @@ pub async fn change_password(
     match change(&state, &by, &form).await {
         Ok(token) => {
             let mut response = location::see_other("/me?done=password");
-            response.headers_mut().append(header::SET_COOKIE, session::begin(&token));
+            response.headers_mut().append(header::SET_COOKIE, cookie::begin(&token));
             response
         }
         Err(error) => refused(error, ACCOUNT),

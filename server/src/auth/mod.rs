@@ -3,6 +3,7 @@
 //! What a person may do is not decided here: every engine command asks for its right itself.
 
 pub mod account;
+pub mod cookie;
 pub(crate) mod form;
 pub mod oidc;
 pub mod origin;

@@ -22,8 +22,8 @@ use engine::StaffCaller;
 use serde::Deserialize;
 
 use super::{
+    cookie::cookies,
     form::{explained, unread},
-    session::cookies,
 };
 use crate::{refusal::Refused, router::AppState, security::location};
 

@@ -19,9 +19,9 @@ use engine::{
 use serde::Deserialize;
 
 use super::{
+    cookie::{self, SessionToken},
     form::unread,
     origin::CameFrom,
-    session::{self, SessionToken},
     sign_in_code,
 };
 use crate::{
@@ -65,7 +65,7 @@ pub async fn sign_in(
                 end_former(&state, &old).await;
             }
             let mut response = location::see_other(&form.next);
-            response.headers_mut().append(header::SET_COOKIE, session::begin(&token));
+            response.headers_mut().append(header::SET_COOKIE, cookie::begin(&token));
             response
         }
         Err(error) => match error.refusal().code {
@@ -146,7 +146,7 @@ pub async fn sign_out(
     }
     let mut response = location::see_other("/sign-in");
     let headers = response.headers_mut();
-    headers.append(header::SET_COOKIE, session::end());
+    headers.append(header::SET_COOKIE, cookie::end());
     headers.insert(
         HeaderName::from_static("clear-site-data"),
         HeaderValue::from_static("\"cache\", \"storage\""),

@@ -12,9 +12,9 @@ use serde::Deserialize;
 use url::form_urlencoded;
 
 use super::{
+    cookie::{self, SessionToken, cookies},
     form::unread,
     origin::CameFrom,
-    session::{self, SessionToken, cookies},
     sign_in,
 };
 use crate::{
@@ -96,7 +96,7 @@ pub async fn finish(
     }
     let mut response = location::see_other(&form.next);
     let cookies = response.headers_mut();
-    cookies.append(header::SET_COOKIE, session::begin(&token));
+    cookies.append(header::SET_COOKIE, cookie::begin(&token));
     let gone = HeaderValue::try_from(format!("{NAME}=; {ATTRIBUTES}; Max-Age=0"));
     cookies.append(header::SET_COOKIE, gone.expect("visible ASCII"));
     response

@@ -21,7 +21,7 @@ use engine::{
 };
 use url::form_urlencoded;
 
-use super::{form::unread, oidc, session};
+use super::{cookie, form::unread, oidc};
 use crate::{
     context,
     refusal::Refused,
@@ -181,7 +181,7 @@ pub async fn step_up(
         let page = held.page.clone();
         rendering.page(&state, &page, held).await
     };
-    response.headers_mut().append(header::SET_COOKIE, session::begin(&token));
+    response.headers_mut().append(header::SET_COOKIE, cookie::begin(&token));
     response
 }
 

@@ -10,14 +10,16 @@ mod failure;
 mod message;
 mod receive;
 mod shrink;
+mod signature;
 mod source;
 mod staff;
 mod webhook;
 
 pub use message::{ReceiveMessage, Received};
+pub use signature::signed_at;
 pub use source::{Delivery, InboxSource, Source, SourceError, Verdict};
 pub use staff::{Standing, drop_in, run_in};
-pub use webhook::{WebhookTaken, signed_at};
+pub use webhook::WebhookTaken;
 
 pub(crate) use effect::Effect;
 pub(crate) use staff::{likeness, needs_second_person};

@@ -13,14 +13,13 @@ use domain::{
     operation::Status,
     problem::Code,
 };
-use hmac::{Hmac, KeyInit as _, Mac as _};
 use serde_json::json;
-use sha2::Sha256;
 use sqlx::PgConnection;
 
 use super::{
     effect::{Done, Origin},
     message::{Incoming, named},
+    signature::signed_at,
 };
 use crate::{
     Engine,
@@ -180,28 +179,6 @@ pub(super) async fn take(
         (true, _) => WebhookTaken::Kept,
     };
     Ok(Done { operation_id: Some(id), webhook: Some(taken), ..Done::default() })
-}
-
-/// Checks a signature, `t=<unix seconds>,v1=<hex>`, in constant time; the instant that it was made for,
-/// in seconds, or nothing where it is not by this secret over this body.
-#[must_use]
-pub fn signed_at(secret: &str, signature: &str, body: &[u8]) -> Option<i64> {
-    let mut time = None;
-    let mut given = None;
-    for part in signature.split(',') {
-        match part.trim().split_once('=')? {
-            ("t", value) => time = Some(value),
-            ("v1", value) => given = hex::decode(value).ok(),
-            _ => {}
-        }
-    }
-    let (time, given) = (time?, given?);
-    let mut mac = Hmac::<Sha256>::new_from_slice(secret.as_bytes()).ok()?;
-    mac.update(time.as_bytes());
-    mac.update(b".");
-    mac.update(body);
-    mac.verify_slice(&given).ok()?;
-    time.parse().ok()
 }
 
 fn read(body: &[u8]) -> Result<Message, EngineError> {

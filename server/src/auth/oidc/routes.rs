@@ -32,8 +32,8 @@ use super::{
 };
 use crate::{
     auth::{
+        cookie::{self, SessionToken, cookies},
         origin::CameFrom,
-        session::{self, SessionToken, cookies},
     },
     context,
     refusal::{Refused, chain},
@@ -86,7 +86,7 @@ pub async fn finish(
     let mut response = match came {
         Ok(session) => {
             let mut response = location::see_other(&next);
-            response.headers_mut().append(header::SET_COOKIE, session::begin(&session.token));
+            response.headers_mut().append(header::SET_COOKIE, cookie::begin(&session.token));
             response
         }
         Err(fault) => refuse(&state, nonce, &headers, &next, &fault).await,
