@@ -64,7 +64,7 @@ async fn what_its_client_did_not_wait_for_is_done_once() {
     // Decisions among the notes.
     asked.sort_by_cached_key(|_| rand::random::<u32>());
 
-    let served = Served::plain(stage.router.clone()).await;
+    let served = Served::plain(stage.router.clone());
     let requests: Vec<_> = asked.iter().map(|(path, body)| post(path, body.clone(), &[])).collect();
     for some in requests.chunks(ABREAST) {
         let all = some.iter().map(|bytes| hang_up(served.addr, bytes.clone()));

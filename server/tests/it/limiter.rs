@@ -215,7 +215,7 @@ async fn one_password_tried_on_many_accounts_closes_the_address_and_outlives_a_r
 #[tokio::test]
 async fn the_connection_itself_says_where_a_request_comes_from() {
     let stage = Stage::open_with(&[("ONCEOVER_MAX_ADDRESS_CALLS", "60")]).await;
-    let served = Served::plain(stage.router.clone()).await;
+    let served = Served::plain(stage.router.clone());
     let mut limited = 0;
     for number in 0..100 {
         let request = format!(

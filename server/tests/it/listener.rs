@@ -32,7 +32,7 @@ fn hello() -> Router {
 // Where the clock is paused it jumps whenever everybody waits, so ten seconds cost none.
 #[tokio::test(start_paused = true)]
 async fn a_silent_connection_and_a_slow_header_are_closed() {
-    let served = Served::plain(hello()).await;
+    let served = Served::plain(hello());
     for sent in ["", "GET / HTTP/1.1\r\nHost: x"] {
         let begun = tokio::time::Instant::now();
         let mut stream = served.connect().await;
@@ -46,7 +46,7 @@ async fn a_silent_connection_and_a_slow_header_are_closed() {
 
 #[tokio::test(start_paused = true)]
 async fn between_two_requests_a_connection_may_rest_for_a_minute() {
-    let served = Served::plain(hello()).await;
+    let served = Served::plain(hello());
     let mut stream = served.connect().await;
     for _ in 0..3 {
         stream.write_all(ASK).await.unwrap();
@@ -59,7 +59,7 @@ async fn between_two_requests_a_connection_may_rest_for_a_minute() {
 
 #[tokio::test(start_paused = true)]
 async fn a_later_header_has_no_more_time_than_the_first() {
-    let served = Served::plain(hello()).await;
+    let served = Served::plain(hello());
     let mut stream = served.connect().await;
     stream.write_all(ASK).await.unwrap();
     one_answer(&mut stream).await;
@@ -91,7 +91,7 @@ async fn who_does_not_take_the_answer_is_let_go() {
     let gone = Arc::new(Notify::new());
     let told = Arc::clone(&gone);
     let endless = move || async move { Body::from_stream(Endless(told)) };
-    let served = Served::plain(Router::new().route("/", get(endless))).await;
+    let served = Served::plain(Router::new().route("/", get(endless)));
     let mut stream = served.connect().await;
     stream.write_all(ASK).await.unwrap();
     within("the answer is given up", Duration::from_secs(600), gone.notified()).await;
@@ -100,7 +100,7 @@ async fn who_does_not_take_the_answer_is_let_go() {
 
 #[tokio::test]
 async fn a_header_that_is_too_large_or_has_too_many_fields_is_refused() {
-    let served = Served::plain(hello()).await;
+    let served = Served::plain(hello());
     let many: String = (0..10_000).map(|n| format!("x-{n}: 1\r\n")).collect();
     let large = format!("x: {}\r\n", "y".repeat(100_000));
     for headers in [many, large] {
@@ -126,7 +126,7 @@ async fn a_burst_waits_in_the_queue_until_it_is_accepted() {
 #[tokio::test]
 async fn one_address_has_so_many_connections_and_no_more() {
     let few = Bounds { address_connections: 2, ..bounds() };
-    let served = Served::with(hello(), few, None).await;
+    let served = Served::with(hello(), few, None);
     let (mut first, mut second) = (served.connect().await, served.connect().await);
     for stream in [&mut first, &mut second] {
         stream.write_all(ASK).await.unwrap();
@@ -147,7 +147,7 @@ async fn one_address_has_so_many_connections_and_no_more() {
 
 #[tokio::test]
 async fn who_asks_while_it_stops_is_answered_and_told_that_it_is_the_last_time() {
-    let served = Served::plain(hello()).await;
+    let served = Served::plain(hello());
     let mut resting = served.connect().await;
     resting.write_all(ASK).await.unwrap();
     one_answer(&mut resting).await;
@@ -177,7 +177,7 @@ async fn a_stop_lets_the_answer_under_way_through() {
             }
         }
     };
-    let served = Served::plain(Router::new().route("/", get(handler))).await;
+    let served = Served::plain(Router::new().route("/", get(handler)));
     let addr = served.addr;
     let mut stream = served.connect().await;
     stream.write_all(ASK).await.unwrap();
@@ -206,7 +206,7 @@ async fn what_has_begun_is_finished_though_nobody_listens_any_more() {
         }
     };
     let router = Router::new().route("/", post(handler)).layer(from_fn(detach));
-    let served = Served::plain(router).await;
+    let served = Served::plain(router);
     let mut stream = served.connect().await;
     stream.write_all(b"POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 0\r\n\r\n").await.unwrap();
     within("the request has begun", LIMIT, begun.notified()).await;

@@ -53,7 +53,7 @@ fn routes() -> Router<AppState> {
 #[tokio::test(flavor = "multi_thread")]
 async fn a_panic_costs_one_answer_and_nothing_else() {
     let stage = Stage::open().await;
-    let served = Served::plain(behind_the_outer_layers(routes(), stage.state.clone())).await;
+    let served = Served::plain(behind_the_outer_layers(routes(), stage.state.clone()));
     let mut stream = served.connect().await;
     let mut refused = 0;
     for n in 0..TIMES {

@@ -75,7 +75,7 @@ async fn slow_clients_take_nothing_from_the_others_and_are_let_go() {
     };
     let token = stage.service("acme").await.token.unwrap();
     let bearer = format!("Bearer {token}");
-    let served = Served::with(stage.router.clone(), bounds, None).await;
+    let served = Served::with(stage.router.clone(), bounds, None);
     let json = [
         ("Authorization", bearer.as_str()),
         ("Content-Type", "application/json"),

@@ -97,7 +97,7 @@ async fn a_renewed_certificate_is_shown_and_open_connections_go_on() {
     let files = Files::new();
     let first = files.renew(HOST, 2100);
     let certificate = Certificate::open(&files.paths).unwrap();
-    let served = Served::with(router(), bounds(), Some(certificate.clone())).await;
+    let served = Served::with(router(), bounds(), Some(certificate.clone()));
     let mut open = connect(served.addr, &first).await.unwrap();
     assert!(hello(&mut open).await);
     assert_eq!(certificate.reload(), Ok(false), "nothing has changed");
@@ -121,7 +121,7 @@ async fn a_handshake_has_no_more_time_than_a_header() {
     let files = Files::new();
     files.renew(HOST, 2100);
     let certificate = Certificate::open(&files.paths).unwrap();
-    let served = Served::with(router(), bounds(), Some(certificate)).await;
+    let served = Served::with(router(), bounds(), Some(certificate));
     for beginning in [&b""[..], &[0x16, 0x03, 0x01, 0x02, 0x00, 0x01]] {
         let begun = tokio::time::Instant::now();
         let mut stream = served.connect().await;
@@ -136,7 +136,7 @@ async fn plain_http_gets_nothing() {
     let files = Files::new();
     files.renew(HOST, 2100);
     let certificate = Certificate::open(&files.paths).unwrap();
-    let served = Served::with(router(), bounds(), Some(certificate)).await;
+    let served = Served::with(router(), bounds(), Some(certificate));
     let mut stream = served.connect().await;
     stream.write_all(ASK).await.unwrap();
     assert!(!rest(&mut stream).await.contains("HTTP/1.1"));

@@ -33,11 +33,11 @@ pub fn bounds() -> Bounds {
 }
 
 impl Served {
-    pub async fn plain(router: Router) -> Self {
-        Self::with(router, bounds(), None).await
+    pub fn plain(router: Router) -> Self {
+        Self::with(router, bounds(), None)
     }
 
-    pub async fn with(router: Router, bounds: Bounds, certificate: Option<Certificate>) -> Self {
+    pub fn with(router: Router, bounds: Bounds, certificate: Option<Certificate>) -> Self {
         let listener = listener::bind("127.0.0.1:0".parse().unwrap()).unwrap();
         let addr = listener.local_addr().unwrap();
         let (stop, stopped) = watch::channel(false);
