@@ -54,7 +54,7 @@ pub const fn offer(verb: Verb, status: Status) -> &'static str {
 pub const fn consequence(verb: Verb, status: Status) -> &'static str {
     match (verb, status) {
         (Verb::Confirm, _) => {
-            "Your decision ends the uncertainty on the record, once, under your name. The provider is asked again first; if it says the contrary, nothing is decided."
+            "Your decision ends the uncertainty on the record, once, under your name. Where the provider can be asked, it is asked again first; if it says the contrary, nothing is decided."
         }
         (Verb::Release, Status::Executing) => {
             "The operation becomes unknown and is reconciled; it does not run again by being released. The old holder can write nothing more, but a late answer of it is kept as evidence and shown."
@@ -63,7 +63,7 @@ pub const fn consequence(verb: Verb, status: Status) -> &'static str {
             "The call has not begun, so nothing can have happened. The next worker may claim it; the old holder can write nothing more."
         }
         (Verb::Reconcile, _) => {
-            "The provider is asked again at once. The operation stays unknown until there is proof."
+            "Where the provider can be asked, it is asked again at once. The operation stays unknown until there is proof."
         }
         (Verb::Retry, _) => {
             "The same operation is tried again, with the same key at the provider, and gets one attempt more."
