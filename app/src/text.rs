@@ -88,6 +88,24 @@ pub fn span(ms: i64) -> String {
     }
 }
 
+/// A length of time that was measured or set, where an age would be too rough: `350 ms`, `1.8 s`, `12 s`,
+/// `1 min 59 s`, `12 min`, `3 h 5 min`, `5 days 2 h`. What is left out is smaller than what is shown.
+#[must_use]
+pub fn length(ms: i64) -> String {
+    let two = |great: i64, word: &str, small: i64, rest: &str| match small {
+        0 => format!("{great} {word}"),
+        small => format!("{great} {word} {small} {rest}"),
+    };
+    let (seconds, tenths) = (ms / 1_000, ms % 1_000 / 100);
+    match ms {
+        1_000..10_000 if tenths > 0 => format!("{seconds}.{tenths} s"),
+        ..60_000 => span(ms),
+        60_000..3_600_000 => two(seconds / 60, "min", seconds % 60, "s"),
+        3_600_000..172_800_000 => two(seconds / 3_600, "h", seconds % 3_600 / 60, "min"),
+        _ => two(seconds / 86_400, "days", seconds % 86_400 / 3_600, "h"),
+    }
+}
+
 /// A count that is exact, or says that it is not: `12`, `more than 200`.
 #[must_use]
 pub fn count(number: i64, more: bool) -> String {
@@ -257,6 +275,29 @@ mod tests {
             ("2026-01-02T12:03:00Z", "in 3 min"),
         ] {
             assert_eq!(ago(at(instant), as_of), words);
+        }
+    }
+
+    #[test]
+    fn a_measured_length_keeps_what_an_age_leaves_out() {
+        for (ms, words) in [
+            (0, "0 ms"),
+            (999, "999 ms"),
+            (1_000, "1 s"),
+            (1_840, "1.8 s"),
+            (9_999, "9.9 s"),
+            (10_900, "10 s"),
+            (59_999, "59 s"),
+            (60_000, "1 min"),
+            (119_000, "1 min 59 s"),
+            (720_000, "12 min"),
+            (3_600_000, "1 h"),
+            (3_660_000, "1 h 1 min"),
+            (86_400_000, "24 h"),
+            (172_800_000, "2 days"),
+            (180_000_000, "2 days 2 h"),
+        ] {
+            assert_eq!(length(ms), words);
         }
     }
 

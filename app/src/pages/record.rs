@@ -75,6 +75,8 @@ pub struct About {
     pub known: AnyView,
     /// Fields beside the reason.
     pub fields: Option<AnyView>,
+    /// Its own words, where those of the verb do not hold for this record.
+    pub words: Option<Words>,
 }
 
 /// The words of a decision.
@@ -159,7 +161,7 @@ fn form(
     refused: Option<RefusedForm>,
     other: Option<&Receipt>,
 ) -> AnyView {
-    let Some(words) = words else { return ().into_any() };
+    let Some(words) = about.words.or(words) else { return ().into_any() };
     let back = format!("{}/{}", target.kind.pages(), target.id);
     let version = format!("version {}", about.version);
     let decision = Decision {

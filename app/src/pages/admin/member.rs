@@ -40,6 +40,7 @@ pub fn GrantPage() -> impl IntoView {
         actions: offers(),
         known: view! { <p class="prose">{standing(member)}</p> }.into_any(),
         fields: Some(roles(member.role)),
+        words: None,
     };
     decision_page(TargetType::Staff, member, about, words)
 }

@@ -50,6 +50,7 @@ pub fn FormPage() -> impl IntoView {
         }
         .into_any(),
         fields: None,
+        words: None,
     };
     decision_page(TargetType::Approval, approval, about, words)
 }

@@ -59,6 +59,7 @@ pub fn FormPage() -> impl IntoView {
         }
         .into_any(),
         fields: None,
+        words: None,
     };
     decision_page(TargetType::Bulk, bulk, about, words)
 }

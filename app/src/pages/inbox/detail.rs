@@ -65,6 +65,7 @@ pub fn FormPage() -> impl IntoView {
         }
         .into_any(),
         fields: None,
+        words: None,
     };
     decision_page(TargetType::Inbox, message, about, words::decision)
 }
