@@ -187,13 +187,14 @@ pub fn cut_end(text: &str, most: usize) -> String {
 }
 
 /// A text before and from its last `tail` characters, for a head that may be cut on the page. A
-/// short text is all head.
+/// short text's tail is at most its half, and one that is no longer than a tail is all head.
 #[must_use]
 pub fn split_tail(text: &str, tail: usize) -> (&str, &str) {
     let length = text.chars().count();
-    if length <= 2 * tail {
+    if length <= tail {
         return (text, "");
     }
+    let tail = tail.min(length / 2);
     let at = text.char_indices().nth(length - tail).map_or(text.len(), |(at, _)| at);
     text.split_at(at)
 }
@@ -334,6 +335,13 @@ mod tests {
             assert_eq!(format!("{head}{tail}"), key);
             assert!(tail.chars().count() <= 4);
         }
+    }
+
+    #[test]
+    fn both_ends_of_a_short_key_stay_where_its_middle_gives_way() {
+        assert_eq!(split_tail("charge:INV-2026-1024", 10), ("charge:INV", "-2026-1024"));
+        assert_eq!(split_tail("stamped:LTR-2", 10), ("stamped", ":LTR-2"));
+        assert_eq!(split_tail("INV-1", 10), ("INV-1", ""));
     }
 
     #[test]

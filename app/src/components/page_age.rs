@@ -14,7 +14,9 @@ use crate::{
 /// The line above the page at a path, asked for at an instant in the tenant of a short name.
 pub fn page_age(as_of: DateTime<Utc>, tenant: &str, path: &str, query: &str) -> AnyView {
     let href = location::afresh(path, query);
-    let words = move || view! { "Read " <Timestamp at=as_of/> ". Refresh" };
+    let words = move || {
+        view! { "Read " <Timestamp at=as_of/> ". " <span class="live-again">"Refresh"</span> }
+    };
     let Some(about) = about(path) else {
         return view! { <p class="live"><a href=href>{words()}</a></p> }.into_any();
     };
