@@ -102,7 +102,7 @@ fn shown(page: Noted<ConflictDetail>, query: &str) -> AnyView {
     );
     // What was refused was masked before it was kept: nobody can have it unmasked.
     let never = other.as_ref().is_some_and(|body| body.masked > 0).then(|| {
-        view! { <p class="field-help">"It was kept masked: what stood there is on no record."</p> }
+        view! { <p class="field-help">"It was kept masked: its values were never stored, so nobody can reveal them."</p> }
     });
     let comparison = detail.comparison;
     let (amount, others) = (row.amount.clone(), others(detail.others));
