@@ -90,7 +90,7 @@ fn content(
     let rights = Permission::ALL.map(|right| {
         let held = permits(me.role, right);
         let icon = if held { IconName::Check } else { IconName::Cross };
-        let why = (!held).then(|| format!(" (not you: {})", holders(right)));
+        let why = (!held).then(|| format!(" (needs {})", holders(right)));
         view! {
             <li data-held=held.then_some("")>
                 <Icon name=icon/>
@@ -128,5 +128,5 @@ fn content(
 
 fn holders(right: Permission) -> String {
     let roles: Vec<_> = right.holders().into_iter().map(|role| role.as_str()).collect();
-    roles.join(", ")
+    roles.join(" or ")
 }
