@@ -74,11 +74,11 @@ fn row(token: TokenView) -> AnyView {
             <td role="cell" class="col-key">
                 <a class="row-link" href=format!("/admin/tokens/{}", token.id)>{token.name}</a>
             </td>
-            <td role="cell" class="col-who" data-label="Whose">{token.person.unwrap_or_else(|| "a service".to_owned())}</td>
-            <td role="cell" class="col-words cell-sub" data-label="May">{covers}</td>
-            <td role="cell" class="col-instant" data-label="Expires">{instant(token.expires_at, UNTIL_REVOKED)}</td>
-            <td role="cell" class="col-instant" data-label="Last used">{instant(token.last_used_at, "not yet")}</td>
-            <td role="cell" class="col-maker" data-label="Made by">{token.made_by}</td>
+            <td role="cell" class="col-who" data-label="whose">{token.person.unwrap_or_else(|| "a service".to_owned())}</td>
+            <td role="cell" class="col-words cell-sub" data-label="may">{covers}</td>
+            <td role="cell" class="col-instant" data-label="expires">{instant(token.expires_at, UNTIL_REVOKED)}</td>
+            <td role="cell" class="col-instant" data-label="last used">{instant(token.last_used_at, "not yet")}</td>
+            <td role="cell" class="col-maker" data-label="made by">{token.made_by}</td>
         </tr>
     }
     .into_any()
