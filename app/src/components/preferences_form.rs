@@ -22,12 +22,7 @@ const ZONES: &str = "Every time names its zone. Days in filters are days of this
                      zone it was made in.";
 
 /// The form, filled with what is in force; above it why it was refused, where it was.
-#[component]
-pub fn PreferencesForm(
-    /// The refusal.
-    refused: Option<RefusalView>,
-) -> impl IntoView {
-    let refusal = refused.as_ref();
+pub fn preferences_form(refusal: Option<&RefusalView>) -> AnyView {
     let summary = refusal.map(|refusal| refusal_summary(refusal, Permission::Read));
     let look = Look::in_force();
     let chosen = &look.chosen;

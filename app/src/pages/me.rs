@@ -15,7 +15,7 @@ use crate::{
         account::sections,
         icon::{Icon, IconName},
         notice::{FailedPart, Notice, Tone},
-        preferences_form::PreferencesForm,
+        preferences_form::preferences_form,
     },
     error::{ConsoleError, RefusalView},
     location,
@@ -37,7 +37,7 @@ pub fn MePage() -> impl IntoView {
         <Title text="You · Onceover"/>
         {Suspend::new(async move {
             let said = said(other, done.as_deref());
-            content(me.await, account.await, said, of_preferences)
+            content(me.await, account.await, said, of_preferences.as_ref())
         })}
     }
     .into_any()
@@ -75,7 +75,7 @@ fn content(
     me: Result<Me, ConsoleError>,
     account: Result<AccountView, ConsoleError>,
     said: Option<AnyView>,
-    refused: Option<RefusalView>,
+    refused: Option<&RefusalView>,
 ) -> AnyView {
     let me = match me {
         Ok(me) => me,
@@ -113,7 +113,7 @@ fn content(
             </dl>
             <section class="section" aria-labelledby="preferences">
                 <h2 class="section-title" id="preferences">"How the console looks to you"</h2>
-                <PreferencesForm refused/>
+                {preferences_form(refused)}
             </section>
             {account}
             <OwnTokens/>
