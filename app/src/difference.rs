@@ -5,6 +5,8 @@ use domain::money::Money;
 
 /// Where there is no difference.
 pub(crate) const NONE: &str = "none";
+/// Where no amount is typed that could differ.
+pub(crate) const NOTHING: &str = "\u{2013}";
 
 /// What `other` is above `first`; `None` where the currencies differ or the sum has no room.
 #[must_use]
@@ -36,7 +38,7 @@ pub(crate) fn in_words(record: &Money, stated: &Money) -> String {
 /// The same for what somebody typed: an amount in minor units, and a currency that may be left out.
 #[must_use]
 pub(crate) fn typed(record: &Money, amount_minor: &str, currency: &str) -> String {
-    let Ok(amount_minor) = amount_minor.trim().parse() else { return "\u{2013}".to_owned() };
+    let Ok(amount_minor) = amount_minor.trim().parse() else { return NOTHING.to_owned() };
     let currency = match currency.trim() {
         "" => record.currency.clone(),
         currency => currency.to_ascii_uppercase(),

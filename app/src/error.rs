@@ -242,7 +242,7 @@ fields! {
     /// What a token is called.
     TokenName = "token_name", "Name", "A line of at most 100 characters, such as billing worker, that no token of this tenant has or had.";
     /// Which kinds a token covers.
-    Kinds = "kinds", "Kinds", "Names of kinds that this tenant has, with commas between them, at most 100; nothing is all of them.";
+    Kinds = "kinds", "Kinds", "Names of kinds that this tenant has, with commas between them, at most 100, or leave it empty for every kind.";
     /// Which calls a token covers.
     Verbs = "verbs", "What it may be used for", "Choose at least one.";
     /// How long a token lasts.

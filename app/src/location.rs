@@ -208,6 +208,28 @@ pub fn pairs(query: &str) -> Vec<(String, String)> {
     form_urlencoded::parse(query.trim_start_matches('?').as_bytes()).into_owned().collect()
 }
 
+/// Which part of a list an address shows, where it is not the beginning of all of it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum PartShown {
+    /// What filters leave.
+    Filtered,
+    /// A further page.
+    Further,
+}
+
+/// Which part of a list a raw query asks for; `None` for the beginning of all of it.
+#[must_use]
+pub fn part_shown(query: &str) -> Option<PartShown> {
+    let of_all = |name: &str| [LIMIT, ZONE, COLUMNS].contains(&name);
+    let mut parts = pairs(query);
+    parts.retain(|(name, value)| !value.is_empty() && !of_all(name));
+    if parts.iter().any(|(name, _)| name != CURSOR) {
+        Some(PartShown::Filtered)
+    } else {
+        (!parts.is_empty()).then_some(PartShown::Further)
+    }
+}
+
 /// All values of a name in a raw query, each decoded once.
 #[must_use]
 pub fn values(query: &str, name: &str) -> Vec<String> {
@@ -273,6 +295,19 @@ mod tests {
     use domain::listing::OperationFilter;
 
     use super::*;
+
+    #[test]
+    fn an_address_tells_whether_it_shows_the_beginning_of_a_whole_list() {
+        for (query, shown) in [
+            ("", None),
+            ("limit=25&columns=state&zone=UTC&status=", None),
+            ("cursor=x", Some(PartShown::Further)),
+            ("status=unknown", Some(PartShown::Filtered)),
+            ("cursor=x&q=INV", Some(PartShown::Filtered)),
+        ] {
+            assert_eq!(part_shown(query), shown, "{query}");
+        }
+    }
 
     const AWKWARD: &str = "inv/1 % + & : @ ( ) é 😀 %2B %25 \"<'#?=;";
 

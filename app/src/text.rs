@@ -88,6 +88,24 @@ pub fn span(ms: i64) -> String {
     }
 }
 
+/// A length of time that was measured or set, where an age would be too rough: `350 ms`, `1.8 s`, `12 s`,
+/// `1 min 59 s`, `12 min`, `3 h 5 min`, `5 days 2 h`. What is left out is smaller than what is shown.
+#[must_use]
+pub fn length(ms: i64) -> String {
+    let two = |great: i64, word: &str, small: i64, rest: &str| match small {
+        0 => format!("{great} {word}"),
+        small => format!("{great} {word} {small} {rest}"),
+    };
+    let (seconds, tenths) = (ms / 1_000, ms % 1_000 / 100);
+    match ms {
+        1_000..10_000 if tenths > 0 => format!("{seconds}.{tenths} s"),
+        ..60_000 => span(ms),
+        60_000..3_600_000 => two(seconds / 60, "min", seconds % 60, "s"),
+        3_600_000..172_800_000 => two(seconds / 3_600, "h", seconds % 3_600 / 60, "min"),
+        _ => two(seconds / 86_400, "days", seconds % 86_400 / 3_600, "h"),
+    }
+}
+
 /// A count that is exact, or says that it is not: `12`, `more than 200`.
 #[must_use]
 pub fn count(number: i64, more: bool) -> String {
@@ -169,13 +187,14 @@ pub fn cut_end(text: &str, most: usize) -> String {
 }
 
 /// A text before and from its last `tail` characters, for a head that may be cut on the page. A
-/// short text is all head.
+/// short text's tail is at most its half, and one that is no longer than a tail is all head.
 #[must_use]
 pub fn split_tail(text: &str, tail: usize) -> (&str, &str) {
     let length = text.chars().count();
-    if length <= 2 * tail {
+    if length <= tail {
         return (text, "");
     }
+    let tail = tail.min(length / 2);
     let at = text.char_indices().nth(length - tail).map_or(text.len(), |(at, _)| at);
     text.split_at(at)
 }
@@ -261,6 +280,29 @@ mod tests {
     }
 
     #[test]
+    fn a_measured_length_keeps_what_an_age_leaves_out() {
+        for (ms, words) in [
+            (0, "0 ms"),
+            (999, "999 ms"),
+            (1_000, "1 s"),
+            (1_840, "1.8 s"),
+            (9_999, "9.9 s"),
+            (10_900, "10 s"),
+            (59_999, "59 s"),
+            (60_000, "1 min"),
+            (119_000, "1 min 59 s"),
+            (720_000, "12 min"),
+            (3_600_000, "1 h"),
+            (3_660_000, "1 h 1 min"),
+            (86_400_000, "24 h"),
+            (172_800_000, "2 days"),
+            (180_000_000, "2 days 2 h"),
+        ] {
+            assert_eq!(length(ms), words);
+        }
+    }
+
+    #[test]
     fn a_count_never_pretends() {
         assert_eq!(count(12, false), "12");
         assert_eq!(count(200, true), "more than 200");
@@ -293,6 +335,13 @@ mod tests {
             assert_eq!(format!("{head}{tail}"), key);
             assert!(tail.chars().count() <= 4);
         }
+    }
+
+    #[test]
+    fn both_ends_of_a_short_key_stay_where_its_middle_gives_way() {
+        assert_eq!(split_tail("charge:INV-2026-1024", 10), ("charge:INV", "-2026-1024"));
+        assert_eq!(split_tail("stamped:LTR-2", 10), ("stamped", ":LTR-2"));
+        assert_eq!(split_tail("INV-1", 10), ("INV-1", ""));
     }
 
     #[test]

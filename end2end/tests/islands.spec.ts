@@ -48,4 +48,5 @@ test('without scripts nothing offers what it cannot do @no-js-only', async ({ pa
   await expect(page.locator('.search-key')).toBeHidden()
   await page.goto(`/operations/${payment.id}/confirm`)
   await expect(page.locator('main form button.button--primary')).toHaveText('Confirm the chosen outcome')
+  await expect(page.locator('.compare-follows')).toBeHidden()
 })

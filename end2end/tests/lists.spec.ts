@@ -45,7 +45,7 @@ test('a list is a file', async ({ page, request }) => {
 
 test('times are shown in the chosen zone, by name', async ({ page }) => {
   await signIn(page, 'auditor@acme.test', '/me')
-  await page.getByLabel('Times are shown in').selectOption('Asia/Kolkata')
+  await page.getByLabel('Time zone').selectOption('Asia/Kolkata')
   await page.getByLabel('Rows of lists').selectOption('comfortable')
   await page.getByRole('button', { name: 'Keep these' }).click()
   await page.goto('/audit')

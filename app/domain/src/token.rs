@@ -90,7 +90,7 @@ impl TokenVerb {
             Self::Claim => "claim work that waits",
             Self::Inbox => "hand messages in",
             Self::Workflows => "start workflows and go through their steps",
-            Self::Read => "read",
+            Self::Read => "read lists, records and receipts",
             Self::Decide => "decide, with the rights of your role",
         }
     }

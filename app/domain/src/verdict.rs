@@ -37,6 +37,8 @@ pub struct Facts<'a> {
     pub irreversible: bool,
     /// Whether the provider can be asked.
     pub lookup: bool,
+    /// Whether its last answer was that for this effect it offers no lookup, whatever the kind says.
+    pub asked_in_vain: bool,
     /// Whether *not found* proves that it did not happen (D14).
     pub absent_is_proof: bool,
     /// Calls begun so far.
@@ -206,6 +208,8 @@ fn unknown(facts: &Facts<'_>) -> (Safety, String) {
         format!("and workers died on it {} times", facts.takeovers)
     } else if !facts.lookup {
         "and the provider offers no lookup".into()
+    } else if facts.asked_in_vain {
+        "and the provider was asked and could not tell".into()
     } else {
         "and the provider's answers prove nothing".into()
     };
@@ -281,7 +285,9 @@ fn grounds(facts: &Facts<'_>) -> Vec<String> {
                 1 => "The provider was asked once.".into(),
                 n => format!("The provider was asked {n} times."),
             });
-            if !facts.absent_is_proof {
+            if facts.asked_in_vain {
+                grounds.push("It could not tell: it offers no lookup for this effect.".into());
+            } else if !facts.absent_is_proof {
                 grounds.push("This provider's \u{201c}not found\u{201d} does not prove that nothing happened.".into());
             }
         }

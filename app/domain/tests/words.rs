@@ -310,7 +310,7 @@ fn a_token_says_what_it_may_and_where_it_stands() {
             "claim work that waits",
             "hand messages in",
             "start workflows and go through their steps",
-            "read",
+            "read lists, records and receipts",
             "decide, with the rights of your role",
         ]
     );

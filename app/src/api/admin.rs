@@ -30,6 +30,12 @@ pub async fn members() -> Result<Vec<MemberInForce>, ConsoleError> {
     read(&caller, engine.members(&caller)).await
 }
 
+/// Whether a person is the reader; decides nothing.
+#[must_use]
+pub fn is_reader(id: StaffId) -> bool {
+    caller().is_ok_and(|caller| caller.staff_id() == id)
+}
+
 /// One of them.
 ///
 /// # Errors

@@ -2,6 +2,7 @@
 
 use domain::{
     action::Verb,
+    evidence::MAX_FILE_BYTES,
     ids::{EvidenceId, OperationId},
     view::{EvidenceFile, Refusal},
 };
@@ -28,6 +29,13 @@ pub async fn files(
     let (engine, caller) = (engine()?, caller()?);
     let by = caller.clone();
     carry_out(&caller, async move { engine.evidence_files(&by, id, &ids).await }).await
+}
+
+/// The most bytes that this server takes in a file.
+#[must_use]
+pub fn file_limit() -> i64 {
+    let limit = engine().map_or(MAX_FILE_BYTES, |engine| engine.settings().limits.evidence_bytes);
+    i64::try_from(limit).unwrap_or(i64::MAX)
 }
 
 /// Where a file's form leads: back to the decision that it belongs to with everything typed but the

@@ -1,6 +1,6 @@
 //! What people did to a record, refusals included, for all who may see the record.
 
-use domain::{problem::Code, view::AuditView};
+use domain::{action::Verb, problem::Code, view::AuditView};
 use leptos::prelude::*;
 
 use super::{part::Part, slice::Slice, timestamp::Timestamp};
@@ -44,6 +44,38 @@ pub fn refusal(code: Code) -> String {
     letters.next().map_or_else(String::new, |first| first.to_lowercase().chain(letters).collect())
 }
 
+/// What was done, or what somebody wanted to do and was refused.
+fn act(action: &str, done: bool) -> String {
+    let (asked, word) = match action.strip_prefix("request.") {
+        Some(verb) => (true, verb),
+        None => (false, action),
+    };
+    let Ok(verb) = word.parse::<Verb>() else { return action.replace(['_', '.'], " ") };
+    let (past, wish) = match verb {
+        Verb::Confirm => ("confirmed the outcome", "confirm the outcome"),
+        Verb::Release => ("released the lease", "release the lease"),
+        Verb::Reconcile => ("asked for reconciliation", "ask for reconciliation"),
+        Verb::Retry => ("granted another attempt", "grant another attempt"),
+        Verb::Cancel => ("cancelled it", "cancel it"),
+        Verb::Correct => ("corrected the outcome", "correct the outcome"),
+        Verb::Compensate => ("had it undone", "have it undone"),
+        Verb::Resume => ("resumed it", "resume it"),
+        Verb::Approve => ("approved it", "approve it"),
+        Verb::Reject => ("rejected it", "reject it"),
+        Verb::Withdraw => ("withdrew it", "withdraw it"),
+        Verb::Close => ("closed it", "close it"),
+        other => {
+            let word = other.as_str().replace('_', " ");
+            return if asked { format!("asked for a second person: {word}") } else { word };
+        }
+    };
+    match (asked, done) {
+        (true, _) => format!("asked for a second person to {wish}"),
+        (false, true) => past.to_owned(),
+        (false, false) => format!("wanted to {wish}"),
+    }
+}
+
 fn row(audit: AuditView) -> impl IntoView {
     let result = match (audit.result.as_str(), audit.code) {
         ("done", _) => String::new(),
@@ -68,11 +100,28 @@ fn row(audit: AuditView) -> impl IntoView {
     view! {
         <li>
             <strong>{audit.actor}</strong>
-            {format!(" · {}{result} · ", audit.action.replace('_', " "))}
+            {format!(" · {}{result} · ", act(&audit.action, audit.result == "done"))}
             <Timestamp at=audit.at/>
             {reason}
             {receipt}
             {bulk}
         </li>
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::act;
+
+    #[test]
+    fn what_was_refused_is_never_told_as_done() {
+        assert_eq!(act("confirm", true), "confirmed the outcome");
+        assert_eq!(act("confirm", false), "wanted to confirm the outcome");
+        assert_eq!(
+            act("request.correct", true),
+            "asked for a second person to correct the outcome"
+        );
+        assert_eq!(act("put_kind", true), "put kind");
+        assert_eq!(act("share_view", true), "share view");
     }
 }

@@ -55,7 +55,7 @@ pub fn ConfirmForm<'a>(
         (
             "Confirm the outcome",
             "Confirm the chosen outcome",
-            "Asking the provider, then deciding",
+            if detail.kind.lookup { "Asking the provider, then deciding" } else { "Deciding" },
             labels(),
         )
     };
@@ -310,6 +310,11 @@ fn evidence_amount(record: &Money, kept: &Kept, refusal: Option<&RefusalView>) -
         if kept.currency.is_empty() { record.currency.clone() } else { kept.currency.clone() };
     let fields = (Field::AmountMinor.as_str().to_owned(), Field::Currency.as_str().to_owned());
     let values = (kept.amount_minor.clone(), currency.clone());
+    let help = format!(
+        "In the currency\u{2019}s smallest unit: {} for {record}. Another amount than the one on record is \
+         refused.",
+        record.amount_minor
+    );
     let difference = view! {
         <AmountDifference
             record_minor=record.amount_minor
@@ -349,14 +354,14 @@ fn evidence_amount(record: &Money, kept: &Kept, refusal: Option<&RefusalView>) -
             </div>
             {error}
             <p class="field-help" id="amount_minor-help">
-                "In the currency\u{2019}s smallest unit, as your evidence names it."
+                {help}
             </p>
             <dl class="compare">
                 <div>
                     <dt>"On record"</dt>
                     <dd>{record.to_string()}</dd>
                 </div>
-                <div class="compare-difference">
+                <div class="compare-difference compare-follows">
                     <dt>"Difference to your evidence"</dt>
                     <dd aria-live="polite">{difference}</dd>
                 </div>

@@ -70,10 +70,10 @@ fn row(change: FieldChange) -> impl IntoView {
                     path => text::cut_end(path, MAX_PATH),
                 }}
             </th>
-            <td class="diff-first" data-label="Accepted first">
+            <td class="diff-first" data-label="accepted first">
                 {leaf(change.first)}
             </td>
-            <td class="diff-other" data-label="Sent again">
+            <td class="diff-other" data-label="sent again">
                 {leaf(change.other)}
             </td>
         </tr>

@@ -8,6 +8,7 @@ use leptos::prelude::*;
 
 use super::form_field::is_wrong;
 use crate::{
+    api::evidence::file_limit,
     error::{Field, RefusalView},
     text,
 };
@@ -50,13 +51,12 @@ pub fn file_field(refusal: Option<&RefusalView>, alone: bool) -> AnyView {
     let error = wrong.then(|| {
         view! { <p class="field-error" id="file-error">{Field::File.mend()}</p> }
     });
-    let help = if alone {
-        "At most 5 MiB, unless this server takes another size. It is kept with the operation and goes \
-         with its contents; others get it as a download."
+    let more = if alone {
+        "It is kept with the operation and goes with its contents; others get it as a download."
     } else {
-        "At most 5 MiB, unless this server takes another size. Attach it first, then decide: the form \
-         comes back as it was, except for the choice."
+        "Attach it first, then decide: the form comes back as it was, except for the choice."
     };
+    let help = format!("At most {}. {more}", text::bytes(file_limit()));
     let described = if wrong { "file-error file-help" } else { "file-help" };
     view! {
         <div class="field" data-invalid=wrong.then_some("true")>

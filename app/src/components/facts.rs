@@ -22,6 +22,16 @@ pub fn fact(name: &'static str, value: impl IntoView + 'static) -> AnyView {
     .into_any()
 }
 
+/// How often something happened, in words.
+#[must_use]
+pub fn times(count: i64) -> String {
+    match count {
+        ..=0 => "never".to_owned(),
+        1 => "once".to_owned(),
+        many => format!("{many} times"),
+    }
+}
+
 /// The longest text that stands beside its name, in characters.
 const BESIDE: usize = 120;
 

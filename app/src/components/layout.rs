@@ -103,6 +103,7 @@ fn crumbs(path: &str) -> Vec<AnyView> {
             let mut steps = vec![((*word).to_owned(), own)];
             for part in rest {
                 way = format!("{way}/{part}");
+                steps.extend(list_above(part).map(|(word, list)| (word.into(), Some(list.into()))));
                 steps.push((step_word(part), Some(way.clone())));
             }
             steps
@@ -121,6 +122,15 @@ fn crumbs(path: &str) -> Vec<AnyView> {
         .collect()
 }
 
+/// The list that a form for a new one belongs to, where its address does not name it.
+fn list_above(part: &str) -> Option<(&'static str, &'static str)> {
+    match part {
+        "new-kind" => Some(("Kinds", "/admin/kinds")),
+        "new-token" => Some(("Tokens", "/admin/tokens")),
+        _ => None,
+    }
+}
+
 /// What a part of an address below the first is called: an action, a page, or an id that is cut.
 fn step_word(part: &str) -> String {
     match part {
@@ -131,11 +141,12 @@ fn step_word(part: &str) -> String {
         "tokens" => "Tokens".into(),
         "new-token" => "Make a token".into(),
         "second-factor" => "Second factor".into(),
-        "made" => "Made".into(),
+        "made" => "The new token".into(),
         "report" => "Report".into(),
         "gather" => "Gather".into(),
         "evidence" => "Evidence".into(),
         "reveal" => "Reveal".into(),
+        "compensate" => "Undo".into(),
         _ if part.parse::<Verb>().is_ok() => text::capitalised(&part.replace('_', " ")),
         _ => text::cut_middle(part, 9),
     }

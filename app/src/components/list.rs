@@ -18,7 +18,7 @@ use super::{
     list_views::{BuiltIn, view_tabs},
     notice::{FailedPart, Notice, Tone},
     pager::{Pager, Ways},
-    selection::{Selection, pickable},
+    selection::{Selection, may_pick, pickable},
 };
 use crate::{
     api::{
@@ -34,7 +34,7 @@ use crate::{
 pub struct ListSpec {
     /// Its heading.
     pub title: &'static str,
-    /// What the rows are and in which order, for screen readers.
+    /// What the rows are, for screen readers, and after a comma in which order, for all.
     pub caption: &'static str,
     /// Its columns.
     pub columns: &'static [Column],
@@ -100,6 +100,7 @@ fn list_rows<R>(
     });
     let (as_of, count) = (page.as_of, page.items.len());
     let list = pickable(asked.path());
+    let order = spec.caption.split_once(", ").map(|(_, order)| order);
     let selection = list.map(|list| view! { <Selection list asked/> });
     let rows = page.items.into_iter().map(|item| row(item, as_of)).collect();
     view! {
@@ -110,9 +111,9 @@ fn list_rows<R>(
             columns=spec.columns
             left_out=left_out(spec.columns, asked)
             rows
-            picked=list.is_some()
+            picked=list.is_some() && may_pick()
         />
-        <Pager rows=count as_of previous next ways=spec.ways/>
+        <Pager rows=count order as_of previous next ways=spec.ways/>
     }
     .into_any()
 }

@@ -96,19 +96,32 @@ pub fn views_form(list: List, asked: &Asked, saved: &Result<ListViews, ConsoleEr
             </div>
         }
     });
-    let keep = keep_form(list, &asked.whole(), "", may_share, false);
+    let keep = keep_form(list, &asked.whole(), "", may_share, false, None);
     view! { {keep} {own} }.into_any()
 }
 
-/// The form that keeps a view of a list under a name.
+/// What the form calls a view's name.
+pub const KEEP_AS: &str = "Keep this view as";
+
+/// The form that keeps a view of a list under a name; `wrong` is why the name was refused.
 #[must_use]
-pub fn keep_form(list: List, query: &str, name: &str, may_share: bool, shared: bool) -> AnyView {
+pub fn keep_form(
+    list: List,
+    query: &str,
+    name: &str,
+    may_share: bool,
+    shared: bool,
+    wrong: Option<&'static str>,
+) -> AnyView {
+    let error = wrong.map(|why| view! { <p class="field-error" id="view-name-error">{why}</p> });
+    let described = if wrong.is_some() { "view-name-error view-help" } else { "view-help" };
+    let invalid = wrong.map(|_| "true");
     view! {
         <form class="tool-form" method="post" action="/views">
             <input type="hidden" name="list" value=list.as_str()/>
             <input type="hidden" name="query" value=query.to_owned()/>
-            <div class="field">
-                <label class="field-label" for="view-name">"Keep this view as"</label>
+            <div class="field" data-invalid=invalid>
+                <label class="field-label" for="view-name">{KEEP_AS}</label>
                 <input
                     class="input"
                     id="view-name"
@@ -116,9 +129,11 @@ pub fn keep_form(list: List, query: &str, name: &str, may_share: bool, shared: b
                     required
                     maxlength="80"
                     autocomplete="off"
-                    aria-describedby="view-help"
+                    aria-describedby=described
+                    aria-invalid=invalid
                     value=name.to_owned()
                 />
+                {error}
                 <p class="field-help" id="view-help">
                     "Filters and columns, not the rows. A view of yours with that name is replaced."
                 </p>

@@ -63,7 +63,7 @@ impl From<InboxState> for Mark {
             InboxState::Processing => Self::new(word, IconName::Executing, Status::Executing),
             InboxState::Processed => Self::new(word, IconName::Check, Status::Succeeded),
             InboxState::Quarantined => {
-                Self::new(word, IconName::Unknown, Status::Unknown).for_person()
+                Self::new(word, IconName::Warning, Status::FailedRetryable).for_person()
             }
             InboxState::Dead => {
                 Self::new(word, IconName::Cross, Status::FailedTerminal).for_person()
@@ -227,7 +227,8 @@ mod tests {
     fn what_nobody_knows_is_violet_and_what_is_not_known_to_have_happened_is_not_green() {
         assert_eq!(Mark::from(StepState::BlockedUnknown).like, Status::Unknown);
         assert_eq!(Mark::from(WorkflowState::Waiting).like, Status::Unknown);
-        assert_eq!(Mark::from(InboxState::Quarantined).like, Status::Unknown);
+        // Set apart is no outcome: violet is for outcomes alone.
+        assert_ne!(Mark::from(InboxState::Quarantined).like, Status::Unknown);
         let green: Vec<_> = WorkflowState::ALL
             .iter()
             .filter(|state| Mark::from(**state).like == Status::Succeeded)

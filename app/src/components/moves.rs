@@ -136,7 +136,7 @@ fn entry(told: Told, piece: &Slice) -> AnyView {
                 {note}
                 {error}
                 <p class="timeline-who">{initials} <span>{step.actor}</span> {of} {receipt}</p>
-                <details class="fold">
+                <details class="fold raw">
                     <summary>"Raw event"</summary>
                     <dl class="timeline-detail">{pairs}</dl>
                 </details>

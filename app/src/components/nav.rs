@@ -33,7 +33,7 @@ const LINKS: &[(&str, &str, IconName)] = &[
     ("/audit", "Audit", IconName::Ledger),
     ("/admin/kinds", "Kinds", IconName::Sliders),
     ("/admin/staff", "Staff", IconName::Shield),
-    ("/admin/tokens", "Tokens", IconName::Lease),
+    ("/admin/tokens", "Tokens", IconName::Key),
 ];
 
 fn link((href, word, icon): (&'static str, &'static str, IconName)) -> impl IntoView {

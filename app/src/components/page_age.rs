@@ -6,18 +6,34 @@ use domain::record::RecordType;
 use leptos::prelude::*;
 
 use super::timestamp::Timestamp;
-use crate::{islands::Live, location};
+use crate::{
+    islands::Live,
+    location::{self, PartShown},
+};
 
 /// The line above the page at a path, asked for at an instant in the tenant of a short name.
 pub fn page_age(as_of: DateTime<Utc>, tenant: &str, path: &str, query: &str) -> AnyView {
     let href = location::afresh(path, query);
-    let words = move || view! { "Read " <Timestamp at=as_of/> ". Refresh" };
+    let words = move || {
+        view! { "Read " <Timestamp at=as_of/> ". " <span class="live-again">"Refresh"</span> }
+    };
     let Some(about) = about(path) else {
         return view! { <p class="live"><a href=href>{words()}</a></p> }.into_any();
     };
     let stream = location::href("/live", [("tenant", tenant), ("since", "")]);
     let since = as_of.timestamp_millis().to_string();
-    view! { <Live stream since about href>{words()}</Live> }.into_any()
+    let may_miss = may_miss(query).to_owned();
+    view! { <Live stream since about may_miss href>{words()}</Live> }.into_any()
+}
+
+/// What a new record may not do where the page shows a part of its list alone; nothing where it shows the
+/// beginning of all of it.
+fn may_miss(query: &str) -> &'static str {
+    match location::part_shown(query) {
+        Some(PartShown::Filtered) => "match these filters",
+        Some(PartShown::Further) => "stand on this page",
+        None => "",
+    }
 }
 
 /// What a page is about: one record (`operation/id`), the records of a list (`operation`), everything

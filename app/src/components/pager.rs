@@ -28,6 +28,9 @@ impl Ways {
 pub fn Pager(
     /// How many rows the page has.
     rows: usize,
+    /// In which order they stand, where the page does not say it elsewhere.
+    #[prop(optional_no_strip)]
+    order: Option<&'static str>,
     /// When they were read.
     as_of: DateTime<Utc>,
     /// The address of the page before, where there is one.
@@ -37,11 +40,15 @@ pub fn Pager(
     /// What the two are called.
     ways: Ways,
 ) -> impl IntoView {
-    let noun = if rows == 1 { " row, read " } else { " rows, read " };
+    let noun = if rows == 1 { "row" } else { "rows" };
+    let words = match order {
+        Some(order) => format!("{rows} {noun}, {order}, read "),
+        None => format!("{rows} {noun}, read "),
+    };
     let Ways(before, after) = ways;
     view! {
         <nav class="pager" aria-label="Pages">
-            <p class="pager-words">{rows.to_string()} {noun} <Timestamp at=as_of/></p>
+            <p class="pager-words">{words} <Timestamp at=as_of/></p>
             {previous.map(|href| view! {
                 <a class="button" rel="prev" href=href>
                     <Icon name=IconName::Left/>

@@ -66,6 +66,13 @@ pub fn tally(plan: &CompensationPlan) -> Vec<String> {
     .collect()
 }
 
+/// Whether something happened and nothing of it can be undone: to undo it is to leave it as it is.
+#[must_use]
+pub fn nothing_can_be_undone(plan: &CompensationPlan) -> bool {
+    let stays = |planned: &PlannedUndo| planned.cannot.is_some() && planned.undo.is_none();
+    plan.awaited.is_empty() && !plan.undone.is_empty() && plan.undone.iter().all(stays)
+}
+
 /// How many rows a plan has.
 #[must_use]
 pub const fn length(plan: &CompensationPlan) -> usize {
@@ -90,7 +97,12 @@ pub fn plan_piece(plan: &CompensationPlan, piece: Option<&Slice>) -> AnyView {
     let shown = piece.map_or(all.as_slice(), |piece| piece.of(&all));
     let shown = shown.iter().map(|(planned, note)| row(planned, note)).collect_view();
     let partial = plan.partial.then(|| {
-        view! { <p class="field-help">"Some of it stays done: this is no plan by which all is undone."</p> }
+        let words = if nothing_can_be_undone(plan) {
+            "Nothing of it can be undone: all of it stays done."
+        } else {
+            "Some of it stays done: this is no plan by which all is undone."
+        };
+        view! { <p class="field-help">{words}</p> }
     });
     view! {
         {partial}
@@ -206,5 +218,21 @@ mod tests {
             partial: false,
         };
         assert_eq!(tally(&plan), ["One was undone.", "Whether one was undone is not known."]);
+    }
+
+    #[test]
+    fn a_plan_in_which_all_stays_done_is_told_from_one_that_undoes_something() {
+        let stays = PlannedUndo {
+            cannot: Some("its kind names no undo".into()),
+            undo: None,
+            ..planned(CompensationState::Requested, None)
+        };
+        let plan = |undone| CompensationPlan { awaited: Vec::new(), undone, partial: true };
+        assert!(nothing_can_be_undone(&plan(vec![stays.clone()])));
+        assert!(!nothing_can_be_undone(&plan(Vec::new())), "nothing happened");
+        let undone = planned(CompensationState::Requested, None);
+        assert!(!nothing_can_be_undone(&plan(vec![stays.clone(), undone.clone()])));
+        let waits = CompensationPlan { awaited: vec![undone], ..plan(vec![stays]) };
+        assert!(!nothing_can_be_undone(&waits), "what is waited for may yet be undone");
     }
 }

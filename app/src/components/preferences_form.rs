@@ -7,16 +7,23 @@ use domain::{
 };
 use leptos::prelude::*;
 
-use super::refusal_summary::refusal_summary;
-use crate::{error::RefusalView, look::Look, zone::Zone};
+use super::{
+    form_field::{described, is_wrong},
+    refusal_summary::refusal_summary,
+};
+use crate::{
+    error::{Field, RefusalView},
+    look::Look,
+    zone::Zone,
+};
+
+/// What the choice of a zone means.
+const ZONES: &str = "Every time names its zone. Days in filters are days of this zone; a link keeps the \
+                     zone it was made in.";
 
 /// The form, filled with what is in force; above it why it was refused, where it was.
-#[component]
-pub fn PreferencesForm(
-    /// The refusal.
-    refused: Option<RefusalView>,
-) -> impl IntoView {
-    let refused = refused.map(|refusal| refusal_summary(&refusal, Permission::Read));
+pub fn preferences_form(refusal: Option<&RefusalView>) -> AnyView {
+    let summary = refusal.map(|refusal| refusal_summary(refusal, Permission::Read));
     let look = Look::in_force();
     let chosen = &look.chosen;
     let themes =
@@ -26,17 +33,13 @@ pub fn PreferencesForm(
         .map(|density| (density.as_str().to_owned(), density.label().to_owned()));
     let rows = PAGE_SIZES.iter().map(|rows| (rows.to_string(), format!("{rows} rows")));
     view! {
-        {refused}
         <form class="form" method="post" action="/preferences">
+            {summary}
             <input type="hidden" name="return_to" value="/me#preferences"/>
-            {choice("zone", "Times are shown in", zones(&look), chosen.zone.as_str())}
-            <p class="field-help">
-                "Every time names its zone. Days in filters are days of this zone; a link keeps the zone it "
-                "was made in."
-            </p>
-            {choice("theme", "Theme", themes, chosen.theme.as_str())}
-            {choice("density", "Rows of lists", densities, chosen.density.as_str())}
-            {choice("rows", "Length of a page", rows, &chosen.rows.to_string())}
+            {choice(Field::Zone, zones(&look), chosen.zone.as_str(), refusal)}
+            {choice(Field::Theme, themes, chosen.theme.as_str(), refusal)}
+            {choice(Field::Density, densities, chosen.density.as_str(), refusal)}
+            {choice(Field::Rows, rows, &chosen.rows.to_string(), refusal)}
             <div class="form-actions"><button class="button button--primary">"Keep these"</button></div>
         </form>
     }
@@ -62,11 +65,24 @@ fn zones(look: &Look) -> Vec<(String, String)> {
 }
 
 fn choice(
-    name: &'static str,
-    label: &'static str,
+    field: Field,
     options: impl IntoIterator<Item = (String, String)>,
     chosen: &str,
+    refusal: Option<&RefusalView>,
 ) -> AnyView {
+    let (name, wrong) = (field.as_str(), is_wrong(field, refusal));
+    let help = (field == Field::Zone).then_some(ZONES);
+    let described = match (help, wrong) {
+        (Some(_), wrong) => Some(described(field, wrong)),
+        (None, true) => Some(format!("{name}-error")),
+        (None, false) => None,
+    };
+    let error = wrong.then(|| {
+        view! { <p class="field-error" id=format!("{name}-error")>{field.mend()}</p> }
+    });
+    let help = help.map(|help| {
+        view! { <p class="field-help" id=format!("{name}-help")>{help}</p> }
+    });
     let options = options
         .into_iter()
         .map(|(value, word)| {
@@ -75,9 +91,19 @@ fn choice(
         })
         .collect_view();
     view! {
-        <div class="field">
-            <label class="field-label" for=name>{label}</label>
-            <select class="input" id=name name=name>{options}</select>
+        <div class="field" data-invalid=wrong.then_some("true")>
+            <label class="field-label" for=name>{field.label()}</label>
+            <select
+                class="input"
+                id=name
+                name=name
+                aria-describedby=described
+                aria-invalid=wrong.then_some("true")
+            >
+                {options}
+            </select>
+            {error}
+            {help}
         </div>
     }
     .into_any()

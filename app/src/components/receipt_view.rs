@@ -38,6 +38,7 @@ pub fn decided(receipt: &Receipt) -> String {
         (Verb::Pause, _) => "Bulk paused".to_owned(),
         (Verb::Resume, _) if receipt.target_type == TargetType::Bulk => "Bulk resumed".to_owned(),
         (Verb::Abandon, _) => "Bulk given up".to_owned(),
+        (Verb::Compensate, _) => "Undo asked for".to_owned(),
         (Verb::Issue, _) => "Token made".to_owned(),
         (Verb::Revoke, _) => "Token revoked".to_owned(),
         (Verb::Correct, Some(outcome)) => format!("Corrected: {}", Outcome::label(outcome)),
@@ -50,6 +51,9 @@ pub fn decided(receipt: &Receipt) -> String {
 pub fn ReceiptView(
     /// The decision.
     receipt: Receipt,
+    /// The tenant that it was decided in, as people call it.
+    #[prop(optional_no_strip)]
+    tenant: Option<String>,
 ) -> impl IntoView {
     let title = decided(&receipt);
     let place = format!("{}/{}", receipt.target_type.pages(), receipt.target);
@@ -66,7 +70,7 @@ pub fn ReceiptView(
             <ol class="receipt-move" aria-label="Before and after">
                 {state("Before", &receipt.before)} {state("After", &receipt.after)}
             </ol>
-            {facts(&receipt)}
+            {facts(&receipt, tenant)}
             {followed(receipt.followed)}
             {also(receipt.also_decided_by)}
             <footer class="receipt-foot">
@@ -98,7 +102,7 @@ fn state(when: &'static str, state: &ReceiptState) -> impl IntoView + use<> {
     }
 }
 
-fn facts(receipt: &Receipt) -> AnyView {
+fn facts(receipt: &Receipt, tenant: Option<String>) -> AnyView {
     let target = receipt.target_operation.clone();
     let what = match receipt.target_type {
         TargetType::Operation => "Operation",
@@ -112,6 +116,7 @@ fn facts(receipt: &Receipt) -> AnyView {
     let facts: Vec<AnyView> = [
         Some(fact("Who", format!("{} ({})", receipt.actor, receipt.actor_email))),
         second,
+        tenant.map(|tenant| fact("Tenant", tenant)),
         Some(fact(what, target)),
         Some(fact_key("Its key", receipt.target_key.clone())),
         receipt.amount.as_ref().map(|amount| fact("Amount", amount.to_string())),

@@ -69,9 +69,14 @@ pub fn RecordHead<'a>(
         .zip(subject.id.parse().ok())
         .map(|(record, id)| gather_link(RecordName::new(record, id)));
     let place = format!("{}/{}", subject.kind.pages(), subject.id);
-    let heading = match title {
-        Some(title) => title.into_any(),
-        None => view! { <Key text=key.clone() whole=true/> }.into_any(),
+    let copy = view! {
+        <CopyButton text=key.clone() what="the key" link=false><Icon name=IconName::Copy/></CopyButton>
+    }
+    .into_any();
+    // The button stands beside the key where that is the heading.
+    let (heading, beside, below) = match title {
+        Some(title) => (title.into_any(), None, Some(copy)),
+        None => (view! { <Key text=key whole=true/> }.into_any(), Some(copy), None),
     };
     view! {
         <header class="detail-head">
@@ -80,10 +85,9 @@ pub fn RecordHead<'a>(
                     <MarkBadge mark/>
                     <span>{kind}</span>
                 </p>
-                <h1 class="detail-key">{heading}</h1>
+                <div class="detail-title"><h1 class="detail-key">{heading}</h1> {beside}</div>
                 <p class="detail-sub">
-                    {sub} " "
-                    <CopyButton text=key what="the key" link=false><Icon name=IconName::Copy/></CopyButton>
+                    {sub} " " {below}
                     <CopyButton text=place what="link" link=true><Icon name=IconName::Copy/></CopyButton>
                 </p>
             </div>

@@ -22,6 +22,14 @@ pub fn pickable(path: &str) -> Option<BulkList> {
     BulkList::ALL.into_iter().find(|list| list.path() == path)
 }
 
+/// Whether the reader can do anything with rows that are picked: act on many, or gather them.
+#[must_use]
+pub fn may_pick() -> bool {
+    [Permission::Bulk, Permission::Incident]
+        .into_iter()
+        .any(|right| permits(right).unwrap_or_default())
+}
+
 /// A verb as people read it, on its own.
 #[must_use]
 pub const fn verb_word(target: TargetType, verb: Verb) -> &'static str {
@@ -81,7 +89,7 @@ pub fn Selection<'a>(
     let query = asked.href();
     let query = query.split_once('?').map(|(_, query)| query.to_owned()).unwrap_or_default();
     let all = list.known(crate::location::pairs(&query)).is_ok_and(|known| !known.is_empty());
-    let all = all.then(|| {
+    let all = (all && may_pick()).then(|| {
         view! {
             <label class="selection-all">
                 <input type="checkbox" name="all" value="true"/>

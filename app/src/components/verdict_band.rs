@@ -83,11 +83,62 @@ pub fn VerdictBand(
             <div class="verdict-body">
                 <p class="verdict-safety">{verdict.word}</p>
                 <h2 class="verdict-sentence" id="verdict-sentence">
-                    {verdict.sentence}
+                    {told(&verdict.sentence)}
                 </h2>
                 {grounds}
             </div>
         </section>
     }
     .into_any()
+}
+
+/// A sentence with its references in mono.
+fn told(sentence: &str) -> Vec<AnyView> {
+    let mut parts = Vec::new();
+    let mut words = String::new();
+    for word in sentence.split_inclusive(' ') {
+        let name = word.trim_end_matches([' ', '.', ',', ':', ';']);
+        if is_reference(name) {
+            if !words.is_empty() {
+                parts.push(std::mem::take(&mut words).into_any());
+            }
+            parts.push(view! { <span class="key">{name.to_owned()}</span> }.into_any());
+            words.push_str(&word[name.len()..]);
+        } else {
+            words.push_str(word);
+        }
+    }
+    if !words.is_empty() {
+        parts.push(words.into_any());
+    }
+    parts
+}
+
+/// Whether a word is a provider's and nobody's: long, and with figures among its letters.
+fn is_reference(word: &str) -> bool {
+    word.len() >= 12
+        && word.contains(|c: char| c.is_ascii_digit())
+        && word.contains(|c: char| c.is_ascii_alphabetic())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::is_reference;
+
+    #[test]
+    fn a_reference_is_told_from_the_words_around_it() {
+        for reference in ["ch_2a8ba36c3963af2080bfda78", "msg_e5bbadd9eaa24fbbb6784818"] {
+            assert!(is_reference(reference), "{reference}");
+        }
+        for word in [
+            "provider's",
+            "129.00",
+            "acknowledgement",
+            "reconciliation",
+            "operator@acme.test",
+            "2026-11-30",
+        ] {
+            assert!(!is_reference(word), "{word}");
+        }
+    }
 }

@@ -3,7 +3,8 @@
 use domain::money::Money;
 use leptos::{ev, prelude::*, wasm_bindgen::JsCast as _, web_sys::HtmlInputElement};
 
-use crate::difference::typed;
+use super::alive;
+use crate::difference::{NOTHING, typed};
 
 /// The difference in words.
 #[island]
@@ -20,6 +21,7 @@ pub fn AmountDifference(
 ) -> impl IntoView {
     let record = Money { amount_minor: record_minor, currency: record_currency };
     let (written, set_written) = signal(values);
+    let alive = alive();
     Effect::new(move || {
         let fields = fields.clone();
         let read = move || set_written.set((value(&fields.0), value(&fields.1)));
@@ -28,11 +30,13 @@ pub fn AmountDifference(
         let handle = window_event_listener(ev::input, move |_| read());
         on_cleanup(move || handle.remove());
     });
-    view! {
-        <span>
-            {move || written.with(|(amount, currency)| typed(&record, amount, currency))}
-        </span>
-    }
+    let words = move || written.with(|(amount, currency)| typed(&record, amount, currency));
+    let said = {
+        let words = words.clone();
+        // Without scripts nothing follows what is typed: only what came with the page is said.
+        move || (alive.get() || words() != NOTHING).then_some("")
+    };
+    view! { <span data-said=said>{words}</span> }
 }
 
 fn value(id: &str) -> String {

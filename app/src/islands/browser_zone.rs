@@ -7,7 +7,8 @@
 use js_sys::{Array, Intl::DateTimeFormat, Object, Reflect};
 use leptos::{prelude::*, wasm_bindgen::JsCast as _, web_sys::HtmlDocument};
 
-use super::alive;
+/// Names by which a browser says that it is in UTC, or that it does not know: its times are UTC's then.
+const UTC: [&str; 5] = ["UTC", "Etc/UTC", "GMT", "Etc/GMT", "Etc/Unknown"];
 
 /// The switch.
 #[island]
@@ -19,10 +20,11 @@ pub fn BrowserZone(
     /// What the switch says.
     children: Children,
 ) -> impl IntoView {
-    let alive = alive();
-    let is_known = known.is_some();
+    let (differs, set_differs) = signal(known.is_some());
     Effect::new(move || {
-        let Some(zone) = zone().filter(|zone| known.as_ref() != Some(zone)) else { return };
+        let zone = zone();
+        set_differs.set(zone.as_ref().is_some_and(|zone| !UTC.contains(&zone.as_str())));
+        let Some(zone) = zone.filter(|zone| known.as_ref() != Some(zone)) else { return };
         let Ok(document) = document().dyn_into::<HtmlDocument>() else { return };
         // Fails only where cookies are forbidden: then there is no local time, and nobody signed in.
         let cookie = format!("browser_zone={zone}; Max-Age=31536000; Secure; SameSite=Lax; Path=/");
@@ -34,7 +36,7 @@ pub fn BrowserZone(
             name="zone"
             value="local"
             title="Times of this browser"
-            hidden=move || !(offered && (is_known || alive.get()))
+            hidden=move || !(offered && differs.get())
         >
             {children()}
         </button>

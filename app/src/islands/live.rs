@@ -27,6 +27,8 @@ pub fn Live(
     /// What the page shows: one record (`operation/id`), the records of a list (`operation`), or
     /// everything.
     about: String,
+    /// What a new record may not do, where a list shows a part of itself alone (`match these filters`).
+    may_miss: String,
     /// The page, to read it again.
     href: String,
     /// What the line says as long as nothing has changed.
@@ -36,10 +38,10 @@ pub fn Live(
     Effect::new(move || {
         let heard = Rc::new(RefCell::new(Heard { last: since.clone(), ..Heard::default() }));
         let show = {
-            let (heard, about) = (Rc::clone(&heard), about.clone());
+            let (heard, about, may_miss) = (Rc::clone(&heard), about.clone(), may_miss.clone());
             move || {
                 if !selecting() {
-                    set_words.set(heard.borrow().words(&about));
+                    set_words.set(heard.borrow().words(&about, &may_miss));
                 }
             }
         };
@@ -123,7 +125,7 @@ impl Heard {
     }
 
     /// Marks the rows, and says what there is to say.
-    fn words(&self, about: &str) -> Option<String> {
+    fn words(&self, about: &str, may_miss: &str) -> Option<String> {
         if about.contains('/') {
             let older = self.much || self.records.iter().any(|(record, _)| record == about);
             return older.then(|| "This page is older than the state. Read it again".to_owned());
@@ -139,12 +141,29 @@ impl Heard {
         if self.much {
             return Some("Much has changed. Read again".to_owned());
         }
-        let rows = if new == 1 { "new row" } else { "new rows" };
-        let parts = [(new, rows), (changed, "changed"), (others, "others changed")];
-        let parts = parts.iter().filter(|(n, _)| *n > 0).map(|(n, what)| format!("{n} {what}"));
-        let parts: Vec<_> = parts.collect();
-        (!parts.is_empty()).then(|| format!("{}. Read again", parts.join(", ")))
+        counted([new, changed, others], about, may_miss)
     }
+}
+
+/// How many are new, how many rows and how many others of the list's kind have changed. A new record is
+/// called a row only where the page would show it.
+fn counted([new, changed, others]: [usize; 3], about: &str, may_miss: &str) -> Option<String> {
+    let what_is_new = match (may_miss.is_empty(), new) {
+        (true, 1) => "new row".to_owned(),
+        (true, _) => "new rows".to_owned(),
+        (false, 1) => format!("new {about}"),
+        (false, _) => format!("new {about}s"),
+    };
+    let others_changed = if others == 1 { "other changed" } else { "others changed" };
+    let parts = [(new, &*what_is_new), (changed, "changed"), (others, others_changed)];
+    let parts = parts.iter().filter(|(n, _)| *n > 0).map(|(n, what)| format!("{n} {what}"));
+    let parts: Vec<_> = parts.collect();
+    let doubt = match (may_miss.is_empty(), new) {
+        (true, _) | (_, 0) => String::new(),
+        (false, 1) => format!("; what is new may not {may_miss}"),
+        (false, _) => format!("; those that are new may not {may_miss}"),
+    };
+    (!parts.is_empty()).then(|| format!("{}{doubt}. Read again", parts.join(", ")))
 }
 
 /// Marks a record's row; false where the page has none.
@@ -154,4 +173,28 @@ fn mark(record: &str) -> bool {
     // Fails only for a name that no attribute can have.
     drop(row.set_attribute("data-changed", ""));
     true
+}
+
+#[cfg(test)]
+mod tests {
+    use super::counted;
+
+    #[test]
+    fn a_list_that_shows_a_part_of_itself_promises_no_new_row() {
+        let all = |counts| counted(counts, "operation", "").unwrap_or_default();
+        assert_eq!(all([0, 0, 0]), "");
+        assert_eq!(all([1, 0, 0]), "1 new row. Read again");
+        assert_eq!(all([3, 2, 4]), "3 new rows, 2 changed, 4 others changed. Read again");
+        assert_eq!(all([0, 0, 1]), "1 other changed. Read again");
+        let filtered = |counts| counted(counts, "operation", "match these filters").unwrap();
+        assert_eq!(
+            filtered([1, 0, 0]),
+            "1 new operation; what is new may not match these filters. Read again"
+        );
+        assert_eq!(
+            filtered([2, 0, 1]),
+            "2 new operations, 1 other changed; those that are new may not match these filters. Read again"
+        );
+        assert_eq!(filtered([0, 1, 0]), "1 changed. Read again");
+    }
 }

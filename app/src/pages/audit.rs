@@ -117,7 +117,9 @@ fn row(row: AuditRow, _: DateTime<Utc>) -> AnyView {
     view! {
         <tr class="row row--tall" role="row" id=format!("a{}", row.id)>
             <td role="cell" class="col-count num cell-sub">{row.id}</td>
-            <td role="cell" class="col-instant cell-sub"><Timestamp at=row.at/></td>
+            <td role="cell" class="col-instant cell-sub">
+                <Timestamp at=row.at/> <span class="entry-number">{format!("entry {}", row.id)}</span>
+            </td>
             <td role="cell" class="col-who">{row.actor} " " {kind_of_actor}</td>
             <td role="cell" class="col-verb">{row.verb.replace('_', " ")} " " {refused}</td>
             <td role="cell" class="col-topic cell-sub">{kind} " " {on}</td>

@@ -17,7 +17,9 @@ use crate::{
     components::{
         gather_link::gather_link,
         mark::{Mark, MarkBadge},
+        part::Part,
         plan::plan_list,
+        related::related,
         verdict_band::{Standing, VerdictBand},
     },
 };
@@ -29,7 +31,7 @@ pub fn UndoFormPage() -> impl IntoView {
         version: detail.planned.undo.as_ref().map_or(0, |undo| undo.version),
         mark: mark(detail),
         kind: format!("undo of {}", detail.planned.operation),
-        key: detail.planned.operation_id.to_string(),
+        key: called(detail),
         actions: detail.actions.clone(),
         known: view! {
             <VerdictBand verdict=standing(detail)/>
@@ -37,6 +39,7 @@ pub fn UndoFormPage() -> impl IntoView {
         }
         .into_any(),
         fields: None,
+        words: None,
     };
     decision_page(TargetType::Compensation, undo, about, words)
 }
@@ -48,6 +51,10 @@ pub fn UndoPage() -> impl IntoView {
         <Title text="Undo · Onceover"/>
         {record_page(undo, |detail: UndoDetail| {
         let verdict = standing(&detail);
+        let state = plan_list(&alone(&detail));
+        let forward = detail.forward.clone().map(|forward| {
+            related("undoes", "What it undoes", vec![forward])
+        });
         let gather = detail.planned.undo.as_ref().map(|undo| {
             gather_link(RecordName::new(RecordType::Compensation, undo.id.uuid()))
         });
@@ -55,18 +62,28 @@ pub fn UndoPage() -> impl IntoView {
             <article class="detail">
                 <header class="detail-head">
                     <div class="detail-name">
-                        <p class="detail-kind"><MarkBadge mark=mark(&detail)/></p>
-                        <h1 class="detail-key">{format!("Undo of {}", detail.planned.operation)}</h1>
+                        <p class="detail-kind">
+                            <MarkBadge mark=mark(&detail)/>
+                            <span>{format!("undo of {}", detail.planned.operation)}</span>
+                        </p>
+                        <h1 class="detail-key">{format!("Undo of {}", called(&detail))}</h1>
                     </div>
                     <div class="detail-actions">{gather}</div>
                 </header>
                 <VerdictBand verdict/>
-                <div>{plan_list(&alone(&detail))}</div>
+                {forward}
+                <Part id="state" title="Its state">{state}</Part>
             </article>
         }
         .into_any()
     })}
     }
+}
+
+/// What is undone, by the key that people know it by.
+fn called(detail: &UndoDetail) -> String {
+    let key = detail.forward.as_ref().map(|forward| forward.key.clone());
+    key.unwrap_or_else(|| detail.planned.operation_id.to_string())
 }
 
 fn alone(detail: &UndoDetail) -> CompensationPlan {
@@ -77,7 +94,13 @@ fn mark(detail: &UndoDetail) -> Mark {
     detail.planned.undo.as_ref().map_or(CompensationState::Requested, |undo| undo.status).into()
 }
 
+/// Where it stands, and what is known of its last try.
 fn standing(detail: &UndoDetail) -> Standing {
+    let tried = detail.planned.undo.as_ref().zip(detail.ended.as_ref());
+    stands(detail).grounds(tried.map(|(undo, ended)| format!("Try {}: {ended}", undo.n)))
+}
+
+fn stands(detail: &UndoDetail) -> Standing {
     let Some(undo) = &detail.planned.undo else {
         return Standing::wait("It has not been asked for.");
     };

@@ -15,7 +15,7 @@ use crate::{
         account::sections,
         icon::{Icon, IconName},
         notice::{FailedPart, Notice, Tone},
-        preferences_form::PreferencesForm,
+        preferences_form::preferences_form,
     },
     error::{ConsoleError, RefusalView},
     location,
@@ -37,7 +37,7 @@ pub fn MePage() -> impl IntoView {
         <Title text="You · Onceover"/>
         {Suspend::new(async move {
             let said = said(other, done.as_deref());
-            content(me.await, account.await, said, of_preferences)
+            content(me.await, account.await, said, of_preferences.as_ref())
         })}
     }
     .into_any()
@@ -75,7 +75,7 @@ fn content(
     me: Result<Me, ConsoleError>,
     account: Result<AccountView, ConsoleError>,
     said: Option<AnyView>,
-    refused: Option<RefusalView>,
+    refused: Option<&RefusalView>,
 ) -> AnyView {
     let me = match me {
         Ok(me) => me,
@@ -90,7 +90,7 @@ fn content(
     let rights = Permission::ALL.map(|right| {
         let held = permits(me.role, right);
         let icon = if held { IconName::Check } else { IconName::Cross };
-        let why = (!held).then(|| format!(" (not you: {})", holders(right)));
+        let why = (!held).then(|| format!(" (needs {})", holders(right)));
         view! {
             <li data-held=held.then_some("")>
                 <Icon name=icon/>
@@ -113,7 +113,7 @@ fn content(
             </dl>
             <section class="section" aria-labelledby="preferences">
                 <h2 class="section-title" id="preferences">"How the console looks to you"</h2>
-                <PreferencesForm refused/>
+                {preferences_form(refused)}
             </section>
             {account}
             <OwnTokens/>
@@ -128,5 +128,5 @@ fn content(
 
 fn holders(right: Permission) -> String {
     let roles: Vec<_> = right.holders().into_iter().map(|role| role.as_str()).collect();
-    roles.join(", ")
+    roles.join(" or ")
 }

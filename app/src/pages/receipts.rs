@@ -5,7 +5,7 @@ use leptos::prelude::*;
 use leptos_meta::Title;
 
 use crate::{
-    api::{found::Found, reading::Reading, receipts::receipt},
+    api::{found::Found, reading::Reading, receipts::receipt, session},
     components::{
         notice::{Notice, Tone},
         receipt_view::ReceiptView,
@@ -25,9 +25,12 @@ pub fn ReceiptPage() -> impl IntoView {
     let id = record_id();
     let replayed = value(&query(), "replayed").is_some();
     let receipt = Reading::new(move || load(id));
+    let me = Reading::new(session::me);
     let content = Suspend::new(async move {
+        // A receipt that is shown is one of the session's tenant.
+        let tenant = me.await.ok().map(|me| me.tenant);
         match receipt.await {
-            Ok(Found::Here(receipt)) => shown(receipt, replayed).into_any(),
+            Ok(Found::Here(receipt)) => shown(receipt, tenant, replayed).into_any(),
             Ok(Found::Elsewhere(tenant)) => view! { <InAnotherTenant tenant/> }.into_any(),
             Err(error) => view! { <Failed error/> }.into_any(),
         }
@@ -45,7 +48,7 @@ async fn load(id: Option<OperationId>) -> Result<Found<Receipt>, ConsoleError> {
     }
 }
 
-fn shown(receipt: Receipt, replayed: bool) -> impl IntoView {
+fn shown(receipt: Receipt, tenant: Option<String>, replayed: bool) -> impl IntoView {
     let replayed = replayed.then(|| {
         view! {
             <Notice tone=Tone::Neutral title="This was already decided; the same receipt.">
@@ -56,7 +59,7 @@ fn shown(receipt: Receipt, replayed: bool) -> impl IntoView {
     view! {
         <div class="stack">
             {replayed}
-            <ReceiptView receipt/>
+            <ReceiptView receipt tenant/>
         </div>
     }
 }

@@ -75,6 +75,8 @@ pub struct About {
     pub known: AnyView,
     /// Fields beside the reason.
     pub fields: Option<AnyView>,
+    /// Its own words, where those of the verb do not hold for this record.
+    pub words: Option<Words>,
 }
 
 /// The words of a decision.
@@ -109,7 +111,24 @@ where
     T: Clone + Send + Sync + 'static,
     F: Future<Output = Result<Found<T>, ConsoleError>> + Send + 'static,
 {
-    let place = record_id::<I>().zip(verb().filter(|verb| words(*verb).is_some()));
+    let knows = move |verb| words(verb).is_some();
+    decision_page_of(target, load, about, knows, move |_: &T, verb| words(verb))
+}
+
+/// The same where what a decision does depends on the record; `knows` its verbs.
+pub fn decision_page_of<I, T, F>(
+    target: TargetType,
+    load: impl Fn(I) -> F + Copy + Send + Sync + 'static,
+    about: impl FnOnce(&T, Verb) -> About + Send + 'static,
+    knows: impl FnOnce(Verb) -> bool,
+    words: impl FnOnce(&T, Verb) -> Option<Words> + Send + 'static,
+) -> AnyView
+where
+    I: FromStr + Copy + ToString + Send + Sync + 'static,
+    T: Clone + Send + Sync + 'static,
+    F: Future<Output = Result<Found<T>, ConsoleError>> + Send + 'static,
+{
+    let place = record_id::<I>().zip(verb().filter(|verb| knows(*verb)));
     let query = query();
     let refused = RefusedForm::from_query(&query);
     // An explained refusal asks for a new look: from there on the form carries the version that is
@@ -135,7 +154,7 @@ where
                     verb,
                     opened_at,
                     about(&record, verb),
-                    words(verb),
+                    words(&record, verb),
                     refused,
                     other.as_ref(),
                 )
@@ -159,7 +178,7 @@ fn form(
     refused: Option<RefusedForm>,
     other: Option<&Receipt>,
 ) -> AnyView {
-    let Some(words) = words else { return ().into_any() };
+    let Some(words) = about.words.or(words) else { return ().into_any() };
     let back = format!("{}/{}", target.kind.pages(), target.id);
     let version = format!("version {}", about.version);
     let decision = Decision {

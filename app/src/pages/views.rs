@@ -8,7 +8,9 @@ use super::address::{own_page, query};
 use crate::{
     api::{refused::RefusedForm, session, views::Typed},
     components::{
-        empty_state::EmptyState, list_views::keep_form, notice::right,
+        empty_state::EmptyState,
+        list_views::{KEEP_AS, keep_form},
+        notice::right,
         refusal_summary::refusal_frame,
     },
     error::{Field, RefusalView},
@@ -45,12 +47,13 @@ fn explained(
     may_share: bool,
 ) -> AnyView {
     let Typed { list, query, name, shared } = typed;
-    let form = list.map(|list| keep_form(list, &query, &name, may_share, shared));
+    let wrong = (refusal.field == Some(Field::Name)).then(|| name_to_mend(list.map(|_| &*name)));
+    let form = list.map(|list| keep_form(list, &query, &name, may_share, shared, wrong));
     let list = list.map(|list| location::here(list.path(), &query)).or(back);
     let back = list.map(|href| view! { <p><a href=href>"Back to the list"</a></p> });
     view! {
         <div class="stack prose">
-            {refusal_frame(refusal.code, particulars(refusal, form.is_some()))}
+            {refusal_frame(refusal.code, particulars(refusal, wrong, form.is_some()))}
             {form}
             {back}
         </div>
@@ -58,26 +61,39 @@ fn explained(
     .into_any()
 }
 
-/// What is to be mended: the name is that of a view, and only its own form has it.
-fn particulars(refusal: &RefusalView, has_form: bool) -> AnyView {
+/// Why a name does not do, as far as what was typed to keep a view tells; of an own view that was to be
+/// changed nothing comes back.
+fn name_to_mend(kept: Option<&str>) -> &'static str {
+    let turns = |c: char| matches!(c, '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}');
+    let fits = |name: &str| {
+        let name = name.trim();
+        (1..=80).contains(&name.chars().count())
+            && !name.chars().any(|c| c.is_control() || turns(c))
+    };
+    match kept {
+        Some(name) if fits(name) => {
+            "You keep 50 views of this list, which is the most: delete one, or give the name of one to replace it."
+        }
+        Some(_) => "1 to 80 characters on one line.",
+        None => "1 to 80 characters on one line, and not the name of another view of yours.",
+    }
+}
+
+/// What is to be mended: the name is that of a view, called as the form calls it.
+fn particulars(refusal: &RefusalView, wrong_name: Option<&'static str>, has_form: bool) -> AnyView {
     // What these say of themselves is about a list that is read.
     let about_reading = matches!(refusal.code, Code::FilterInvalid | Code::NotFound);
     let unchanged = about_reading.then(|| view! { <p>"Nothing was kept or changed."</p> });
-    let mend = match (refusal.missing, refusal.field) {
-        (Some(missing), _) => right(missing),
-        (None, Some(Field::Name)) => {
-            let words = "Name: 1 to 80 characters on one line, not that of another view of yours. A person \
-                         keeps at most 50 views of a list.";
-            if has_form {
-                view! { <p><a href="#view-name">{words}</a></p> }.into_any()
-            } else {
-                view! { <p>{words}</p> }.into_any()
-            }
+    let mend = match (refusal.missing, wrong_name, refusal.field) {
+        (Some(missing), ..) => right(missing),
+        (None, Some(wrong), _) if has_form => {
+            view! { <p><a href="#view-name">{format!("{KEEP_AS}: {wrong}")}</a></p> }.into_any()
         }
-        (None, Some(field)) => {
+        (None, Some(wrong), _) => view! { <p>{format!("The name: {wrong}")}</p> }.into_any(),
+        (None, None, Some(field)) => {
             view! { <p>{format!("{}: {}", field.label(), field.mend())}</p> }.into_any()
         }
-        (None, None) => ().into_any(),
+        (None, None, None) => ().into_any(),
     };
     view! { {unchanged} {mend} }.into_any()
 }

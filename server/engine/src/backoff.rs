@@ -9,3 +9,21 @@ pub(crate) fn jittered_backoff_ms(first_ms: i64, tries: i32) -> i64 {
     let full = first_ms.saturating_mul(1_i64 << doublings).min(3_600_000);
     full - rand::rng().random_range(0..=full / 3)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn pauses_double_up_to_an_hour_and_are_cut_by_at_most_a_third() {
+        for (tries, full) in [(0, 900), (1, 1_800), (4, 14_400), (30, 3_600_000), (-1, 900)] {
+            let pauses: Vec<i64> = (0..1_000).map(|_| jittered_backoff_ms(900, tries)).collect();
+            assert!(pauses.iter().all(|pause| (full - full / 3..=full).contains(pause)), "{tries}");
+            let (least, most) = (pauses.iter().min(), pauses.iter().max());
+            assert!(
+                least < Some(&(full - full / 4)) && most > Some(&(full - full / 12)),
+                "{tries}: they spread"
+            );
+        }
+    }
+}

@@ -178,13 +178,19 @@ async fn a_late_message_says_that_it_may_have_been_done_and_who_may_decide() {
             "Same id, other content",
             "19200",
             "Kept apart: it came after its window",
-            "Run: its effect is done once",
+            "Run: it may be done a second time",
             "Drop: it has no effect, ever",
         ],
     );
     has(
         &says(&operator, &format!("{message}/run")).await,
-        &["If it was done before and forgotten, it is done a second time", "INV-7"],
+        &[
+            "If it was done before and forgotten, it is done a second time",
+            "nothing is done until somebody else agrees",
+            "Ask for a second person to run it",
+            "INV-7",
+            "12900",
+        ],
     );
     let viewer = stage.browser("viewer@acme.test").await;
     has(&says(&viewer, &message).await, &["Your role lacks the right to"]);

@@ -10,6 +10,7 @@ fn facts(status: Status) -> Facts<'static> {
         needs_manual: false,
         irreversible: true,
         lookup: true,
+        asked_in_vain: false,
         absent_is_proof: false,
         attempt: 1,
         max_attempts: 3,
@@ -219,6 +220,30 @@ fn an_unknown_outcome_waits_for_proof_until_machines_give_up_and_then_says_why()
             )
         );
     }
+}
+
+#[test]
+fn a_provider_that_was_asked_in_vain_is_not_called_one_that_cannot_be_asked() {
+    let given_up = |lookup, asked_in_vain| {
+        verdict(&Facts {
+            needs_manual: true,
+            lookup,
+            asked_in_vain,
+            reconcile_tries: 1,
+            ..facts(Status::Unknown)
+        })
+    };
+    let in_vain = given_up(true, true);
+    assert_eq!(
+        in_vain.sentence,
+        "Not safe to retry: the call may have reached the provider, and the provider was asked and could not tell. A person must decide."
+    );
+    assert_eq!(
+        in_vain.grounds[..2],
+        ["The provider was asked once.", "It could not tell: it offers no lookup for this effect.",]
+    );
+    assert_eq!(given_up(false, true), given_up(false, false), "the kind says that nobody asks it");
+    assert_ne!(in_vain, given_up(true, false));
 }
 
 #[test]

@@ -3,7 +3,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::operation::ActionOffer;
+use super::{RelatedOperation, operation::ActionOffer};
 use crate::{
     compensation::{CompensationState, Effect},
     ids::{CompensationId, OperationId},
@@ -52,6 +52,10 @@ pub struct PlannedUndo {
 pub struct UndoDetail {
     /// What it undoes, with the undo itself.
     pub planned: PlannedUndo,
+    /// The same as people recognise it, where it can be read.
+    pub forward: Option<RelatedOperation>,
+    /// What is known of the undo's own operation, in a sentence, once there is one.
+    pub ended: Option<String>,
     /// What can be done, each with whether the reader may.
     pub actions: Vec<ActionOffer>,
 }

@@ -28,12 +28,13 @@ pub fn Axis<'a>(
     let line = TOP + LANE * lanes(&scale.bands) + 10.0;
     let height = line + 34.0;
     let words = summary(items, &scale);
-    let first = items.first().map(|item| text::time_of_day(item.at)).unwrap_or_default();
     let zone = Zone::in_force().word(items[0].at);
-    let last = match now {
-        Some(now) => format!("now, {}", text::time_of_day(now)),
-        None => items.last().map(|item| text::time_of_day(item.at)).unwrap_or_default(),
-    };
+    let (begins, ends) = (items[0].at, now.unwrap_or(items[items.len() - 1].at));
+    // Two ends of one second would read as one instant.
+    let same = begins.timestamp() == ends.timestamp();
+    let clock = |at| if same { text::time_of_day_ms(at) } else { text::time_of_day(at) };
+    let first = clock(begins);
+    let last = if now.is_some() { format!("now, {}", clock(ends)) } else { clock(ends) };
     view! {
         <figure class="axis" aria-label="The same on one axis" tabindex="0">
             <svg
@@ -122,7 +123,7 @@ fn draw_break(gap: &Break, line: f64) -> impl IntoView + use<> {
                 y=at(line - 8.0)
                 text-anchor="middle"
             >
-                {text::span(gap.seconds.saturating_mul(1_000))}
+                {text::length(gap.seconds.saturating_mul(1_000))}
             </text>
         </g>
     }
@@ -144,7 +145,7 @@ fn summary(items: &[TimelineItem], scale: &Scale) -> String {
     let mut words = format!("{} events; {calls}, {lost} lost", items.len());
     if let Some(seconds) = longest {
         words.push_str("; the longest silence lasted ");
-        words.push_str(&text::span(seconds.saturating_mul(1_000)));
+        words.push_str(&text::length(seconds.saturating_mul(1_000)));
     }
     words
 }

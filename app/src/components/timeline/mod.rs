@@ -53,7 +53,7 @@ fn entry(entry: &Entry<'_>, piece: &Slice) -> AnyView {
         }
         .into_any(),
         Entry::Gap { seconds, open } => {
-            let length = text::span(seconds.saturating_mul(1_000));
+            let length = text::length(seconds.saturating_mul(1_000));
             let words = if *open {
                 format!("no event for {length}, until now")
             } else {
@@ -126,7 +126,7 @@ fn raw(item: &TimelineItem) -> AnyView {
     ];
     let pairs: Vec<_> = pairs.into_iter().flatten().chain(item.detail.iter().cloned()).collect();
     view! {
-        <details class="fold">
+        <details class="fold raw">
             <summary>"Raw event"</summary>
             <dl class="timeline-detail">
                 {pairs

@@ -34,6 +34,7 @@ pub enum Entry<'a> {
 pub fn story(items: &[TimelineItem], as_of: DateTime<Utc>, ended: bool) -> Vec<Entry<'_>> {
     let mut entries = Vec::with_capacity(items.len() * 2);
     let mut before: Option<&TimelineItem> = None;
+    let mut call = 0;
     for item in items {
         let silence = before.map_or(TimeDelta::zero(), |before| item.at - before.at);
         if silence > GAP {
@@ -42,8 +43,10 @@ pub fn story(items: &[TimelineItem], as_of: DateTime<Utc>, ended: bool) -> Vec<E
         if before.is_none_or(|before| text::day(before.at) != text::day(item.at)) {
             entries.push(Entry::Day(item.at));
         }
-        if item.attempt > before.map_or(0, |before| before.attempt) {
-            entries.push(Entry::Attempt(item.attempt));
+        // Notes and evidence belong to no call, and what a person decides later begins none.
+        if item.attempt > call && !item.by_person {
+            call = item.attempt;
+            entries.push(Entry::Attempt(call));
         }
         entries.push(Entry::Item(item));
         before = Some(item);
@@ -101,8 +104,16 @@ pub(super) mod tests {
 
     #[test]
     fn each_call_is_announced_once() {
-        let items = [item(0, "O1", 0), item(1, "O2", 1), item(2, "O8", 1), item(3, "O2", 2)];
-        let calls: Vec<_> = story(&items, items[3].at, true)
+        let confirmed = TimelineItem { by_person: true, ..item(5, "O21", 3) };
+        let items = [
+            item(0, "O1", 0),
+            item(1, "O2", 1),
+            item(2, "note", 0),
+            item(3, "O8", 1),
+            item(4, "O2", 2),
+            confirmed,
+        ];
+        let calls: Vec<_> = story(&items, items[5].at, true)
             .into_iter()
             .filter_map(|entry| match entry {
                 Entry::Attempt(number) => Some(number),

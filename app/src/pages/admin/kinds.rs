@@ -118,7 +118,7 @@ fn row(name: String) -> AnyView {
             <td role="cell" class="col-key">
                 <a class="row-link" href=place><Key text=name/></a>
             </td>
-            <td role="cell" class="col-taken"><a href=operations>"Show them"</a></td>
+            <td role="cell" class="col-taken" data-label="its operations"><a href=operations>"Show them"</a></td>
         </tr>
     }
     .into_any()

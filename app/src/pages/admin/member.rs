@@ -10,7 +10,7 @@ use leptos::prelude::*;
 use leptos_meta::Title;
 
 use crate::{
-    api::admin::{MemberInForce, member},
+    api::admin::{MemberInForce, is_reader, member},
     components::{
         icon::IconName,
         mark::Mark,
@@ -40,6 +40,7 @@ pub fn GrantPage() -> impl IntoView {
         actions: offers(),
         known: view! { <p class="prose">{standing(member)}</p> }.into_any(),
         fields: Some(roles(member.role)),
+        words: None,
     };
     decision_page(TargetType::Staff, member, about, words)
 }
@@ -65,7 +66,8 @@ fn standing(member: &MemberInForce) -> String {
 fn shown(member: &MemberInForce) -> AnyView {
     let subject = Subject::new(TargetType::Staff, member.id.to_string());
     let actions = offers().into_iter().map(|offer| Offered {
-        label: "Give another role".to_owned(),
+        label: if is_reader(member.id) { "Change your own role" } else { "Give another role" }
+            .to_owned(),
         why: None,
         offer,
     });
@@ -92,21 +94,51 @@ fn shown(member: &MemberInForce) -> AnyView {
 
 fn allowed(role: Role) -> Vec<&'static str> {
     let held = Permission::ALL.into_iter().filter(|right| permits(role, *right));
-    held.map(Permission::label).collect()
+    held.map(right).collect()
+}
+
+/// A right of somebody else in words.
+const fn right(right: Permission) -> &'static str {
+    match right {
+        Permission::OwnTokens => "make and revoke tokens of their own",
+        right => right.label(),
+    }
+}
+
+/// What a role changes against another, a line each.
+fn changes(now: Role, role: Role) -> Vec<String> {
+    let without = |held: Role, other: Role| -> Vec<_> {
+        let other = allowed(other);
+        allowed(held).into_iter().filter(|right| !other.contains(right)).collect()
+    };
+    let mut lines = Vec::new();
+    for (head, rights) in
+        [("May also:", without(role, now)), ("May no longer:", without(now, role))]
+    {
+        if !rights.is_empty() {
+            lines.push(head.to_owned());
+            lines.extend(rights.into_iter().map(|right| format!("\u{2013} {right}")));
+        }
+    }
+    lines
 }
 
 /// The other roles, none of them chosen: it is a decision.
 fn roles(now: Role) -> AnyView {
     let others = Role::ALL.into_iter().filter(|role| *role != now).map(|role| {
         let second = permits(role, Permission::Approve)
-            .then_some("It takes a second person: the role approves what others ask for. ");
-        let may = format!("May {}.", allowed(role).join(", "));
+            .then_some("It takes a second person: the role approves what others ask for.");
+        let changes = changes(now, role)
+            .into_iter()
+            .map(|change| view! { <span class="choice-help">{change}</span> });
+        let second = second.map(|second| view! { <span class="choice-help">{second}</span> });
         view! {
             <label class="choice">
                 <input type="radio" name="role" value=role.as_str()/>
                 <span class="choice-body">
                     <span class="choice-title">{role.as_str()}</span>
-                    <span class="choice-help">{second} {may}</span>
+                    {second}
+                    {changes.collect_view()}
                 </span>
             </label>
         }

@@ -27,7 +27,7 @@ pub const GROUPS: &[(&str, &[Described])] = &[
             (
                 Field::Money,
                 Shape::Tick,
-                "Amount and currency are then required, and what a person says of money takes a second person.",
+                "Amount and currency are then required. Who says that it did not move needs a second person; who says that it did, from the amount set below on.",
             ),
             (
                 Field::AmountPointer,

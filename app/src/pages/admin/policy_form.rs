@@ -153,12 +153,15 @@ fn shown(page: &Shown, may: bool) -> AnyView {
             <input type="hidden" name=input_name(Field::Name) value=name/>
         }
         .into_any(),
-        None => field((Field::Name, Shape::Mono, NAME_HELP), &typed, refusal.as_ref()),
+        None => {
+            let name = field((Field::Name, Shape::Mono, NAME_HELP), &typed, refusal.as_ref());
+            view! { <fieldset class="policy-group" disabled=!may>{name}</fieldset> }.into_any()
+        }
     };
     let groups = GROUPS.iter().map(|(title, fields)| {
         let fields = fields.iter().map(|described| field(*described, &typed, refusal.as_ref()));
         view! {
-            <fieldset class="policy-group">
+            <fieldset class="policy-group" disabled=!may>
                 <legend class="section-title">{*title}</legend>
                 {fields.collect_view()}
             </fieldset>

@@ -51,13 +51,13 @@ fn listed(people: Result<Vec<MemberInForce>, ConsoleError>) -> AnyView {
 fn row(member: MemberInForce) -> AnyView {
     view! {
         <tr class="row" role="row">
-            <td role="cell" class="col-status"><MarkBadge mark=standing_of(&member)/></td>
+            <td role="cell" class="col-status" data-label="account"><MarkBadge mark=standing_of(&member)/></td>
             <td role="cell" class="col-key">
                 <a class="row-link" href=format!("/admin/staff/{}", member.id)>{member.name}</a>
             </td>
             <td role="cell" class="col-words cell-sub">{member.email}</td>
-            <td role="cell" class="col-taken">{member.role.as_str()}</td>
-            <td role="cell" class="col-name">{if member.second_factor { "on" } else { "off" }}</td>
+            <td role="cell" class="col-taken" data-label="role">{member.role.as_str()}</td>
+            <td role="cell" class="col-name" data-label="second factor">{if member.second_factor { "on" } else { "off" }}</td>
         </tr>
     }
     .into_any()

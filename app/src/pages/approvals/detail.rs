@@ -40,16 +40,17 @@ pub fn FormPage() -> impl IntoView {
     let about = |request: &ApprovalView, _: Verb| About {
         version: request.version,
         mark: request.status.into(),
-        kind: what(request),
-        key: request.target_key.clone(),
+        kind: "request".to_owned(),
+        key: what(request),
         actions: offers(request),
         known: view! {
             <VerdictBand verdict=standing(request)/>
-            <dl class="facts">{asked(request)}</dl>
+            <dl class="facts">{record(request)} {asked(request)}</dl>
             {difference(request)}
         }
         .into_any(),
         fields: None,
+        words: None,
     };
     decision_page(TargetType::Approval, approval, about, words)
 }
@@ -133,8 +134,9 @@ fn shown(request: &ApprovalView) -> AnyView {
             <RecordHead
                 subject=&subject
                 mark=request.status
-                kind=what(request)
-                key=request.target_key.clone()
+                kind="request".to_owned()
+                key=request.id.to_string()
+                title=what(request)
                 sub
                 version=request.version
                 actions
@@ -209,7 +211,7 @@ fn difference(request: &ApprovalView) -> AnyView {
                 <tbody>
                     {row("State", word(seen), now.map(word))}
                     {row("Version", seen.version.to_string(), now.map(|now| now.version.to_string()))}
-                    {row("Needs a person", person(seen), now.map(person))}
+                    {row("The record needs a person", person(seen), now.map(person))}
                     {provider}
                 </tbody>
             </table>
@@ -218,14 +220,18 @@ fn difference(request: &ApprovalView) -> AnyView {
     .into_any()
 }
 
-fn facts(request: &ApprovalView) -> AnyView {
+/// The record that it is about, as a link.
+fn record(request: &ApprovalView) -> AnyView {
     let place = format!("{}/{}", request.target_type.pages(), request.target);
-    let record = view! { <a href=place>{request.target_key.clone()}</a> };
+    fact("Record", view! { <a href=place>{request.target_key.clone()}</a> })
+}
+
+fn facts(request: &ApprovalView) -> AnyView {
     let receipt = request.receipt.map(|id| {
         fact("Receipt", view! { <a href=format!("/receipts/{id}")>"What was carried out"</a> })
     });
     let facts = [
-        Some(fact("Record", record)),
+        Some(record(request)),
         Some(fact("Kind", request.target_operation.clone())),
         Some(fact("Asked by", format!("{} ({})", request.requester, request.requester_email))),
         fact_at("Asked", Some(request.requested_at)),

@@ -1,7 +1,11 @@
 //! `/approvals`: what waits for me, what I asked for, what is decided.
 
 use chrono::{DateTime, Utc};
-use domain::{action::Outcome, record::RecordType, view::ApprovalView};
+use domain::{
+    action::{Outcome, Verb},
+    record::RecordType,
+    view::ApprovalView,
+};
 use leptos::prelude::*;
 use leptos_meta::Title;
 
@@ -63,7 +67,10 @@ pub fn ListPage() -> impl IntoView {
 /// What is asked for, in words.
 #[must_use]
 pub fn what(request: &ApprovalView) -> String {
-    let verb = text::capitalised(&request.verb.as_str().replace('_', " "));
+    let verb = match request.verb {
+        Verb::Compensate => "Undo".to_owned(),
+        verb => text::capitalised(&verb.as_str().replace('_', " ")),
+    };
     match request.outcome {
         Some(outcome) => format!("{verb}: {}", Outcome::label(outcome)),
         None => format!("{verb} {}", request.target_type.label()),

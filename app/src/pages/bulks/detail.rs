@@ -59,6 +59,7 @@ pub fn FormPage() -> impl IntoView {
         }
         .into_any(),
         fields: None,
+        words: None,
     };
     decision_page(TargetType::Bulk, bulk, about, words)
 }
@@ -71,7 +72,7 @@ fn shown(detail: &BulkDetail, page: Page<BulkRecord>, asked: &Asked) -> AnyView 
         <Timestamp at=detail.as_of/>
     }
     .into_any();
-    // Starting it has its form below: the page is where people see what they start.
+    // Starting it has its form below, behind the rows: people see what they start.
     let actions = detail.actions.iter().filter(|offer| offer.verb != Verb::Run);
     let actions = actions
         .map(|offer| Offered {
@@ -101,7 +102,6 @@ fn shown(detail: &BulkDetail, page: Page<BulkRecord>, asked: &Asked) -> AnyView 
             {moving(detail)}
             {waiting(detail)}
             {until(detail)}
-            {form}
             <div class="detail-columns">
                 <div class="detail-story">
                     <Part id="sums" title="What it adds up to">{sums}</Part>
@@ -110,6 +110,7 @@ fn shown(detail: &BulkDetail, page: Page<BulkRecord>, asked: &Asked) -> AnyView 
                 {facts(detail)}
             </div>
             <Part id="rows" title="Records of the set">{rows}</Part>
+            {form}
         </article>
     }
     .into_any()
@@ -179,7 +180,8 @@ fn form(detail: &BulkDetail, target: Subject) -> Option<AnyView> {
         consequence: words.consequence,
         button: words.button,
     };
-    Some(view! { <RecordForm decision refused=None/> }.into_any())
+    let form = view! { <RecordForm decision refused=None/> }.into_any();
+    Some(view! { <Part id="start" title="Start it">{form}</Part> }.into_any())
 }
 
 /// What the eligible rows add up to, by kind and in all.
@@ -257,7 +259,7 @@ fn facts(detail: &BulkDetail) -> AnyView {
         detail.reason.clone().map(|reason| fact_text("Reason", reason)),
         receipt,
         fact_at("Ended", row.over_at),
-        Some(fact_key("Bulk", row.id.to_string())),
+        Some(fact_key("Id", row.id.to_string())),
     ];
     view! {
         <div class="detail-facts" role="region" aria-label="Facts" tabindex="0">

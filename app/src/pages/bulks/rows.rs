@@ -1,6 +1,7 @@
 //! The rows of a bulk: each record with whether it can be decided or why not, and what became of it.
 
 use domain::{
+    action::Verb,
     bulk::Standing,
     ids::BulkId,
     listing::Page,
@@ -36,7 +37,8 @@ pub fn rows(detail: &BulkDetail, page: Page<BulkRecord>, asked: &Asked) -> AnyVi
     let to = |cursor: Option<String>| cursor.map(|cursor| page_href(id, chosen, Some(&cursor)));
     let (previous, next) = (to(page.previous), to(page.next));
     let (count, as_of) = (page.items.len(), page.as_of);
-    let rows = page.items.into_iter().map(row).collect();
+    let verb = detail.row.verb;
+    let rows = page.items.into_iter().map(|record| row(record, verb)).collect();
     view! {
         {views(detail, chosen)}
         <DataTable caption="Records of the set, in the order in which they were frozen" columns=COLUMNS rows/>
@@ -78,11 +80,25 @@ fn views(detail: &BulkDetail, chosen: Option<Standing>) -> AnyView {
     view! { <nav class="tabs" aria-label="Rows by standing"><ul>{tabs}</ul></nav> }.into_any()
 }
 
-fn row(record: BulkRecord) -> AnyView {
+/// What the decision about a row left open, where it was done: its record says how that went on.
+fn open(verb: Verb, standing: Standing) -> Option<&'static str> {
+    match (standing, verb) {
+        (Standing::Done, Verb::Reconcile) => {
+            Some("Reconciliation was asked for; the record shows what it found. ")
+        }
+        (Standing::Done, Verb::Retry) => {
+            Some("Another attempt was granted; the record shows how it went. ")
+        }
+        _ => None,
+    }
+}
+
+fn row(record: BulkRecord, verb: Verb) -> AnyView {
     let href = format!("{}/{}", record.target_type.pages(), record.id);
     let receipt = record.receipt.map(|id| {
         view! { <a class="cell-link" href=format!("/receipts/{id}")>"Receipt"</a> }
     });
+    let open = open(verb, record.standing);
     let why = record.code.map(|code| {
         let words = record.detail.clone().unwrap_or_else(|| code.title().to_owned());
         view! { <span data-code=code.as_str()>{words}</span> }
@@ -94,7 +110,7 @@ fn row(record: BulkRecord) -> AnyView {
             <td role="cell" class="col-key"><a class="row-link" href=href><Key text=record.key/></a></td>
             <td role="cell" class="col-count num cell-sub">{record.version}</td>
             <td role="cell" class="col-amount num"><Amount amount=record.amount/></td>
-            <td role="cell" class="col-words">{why} {receipt}</td>
+            <td role="cell" class="col-words">{why} {open} {receipt}</td>
         </tr>
     }
     .into_any()

@@ -20,7 +20,7 @@ use crate::{
         amount::Amount,
         body_view::Body,
         diff::Diff,
-        facts::{fact, fact_at, fact_key},
+        facts::{fact, fact_at, fact_key, times},
         gather_link::gather_link,
         icon::{Icon, IconName},
         key::Key,
@@ -102,7 +102,7 @@ fn shown(page: Noted<ConflictDetail>, query: &str) -> AnyView {
     );
     // What was refused was masked before it was kept: nobody can have it unmasked.
     let never = other.as_ref().is_some_and(|body| body.masked > 0).then(|| {
-        view! { <p class="field-help">"It was kept masked: what stood there is on no record."</p> }
+        view! { <p class="field-help">"It was kept masked: its values were never stored, so nobody can reveal them."</p> }
     });
     let comparison = detail.comparison;
     let (amount, others) = (row.amount.clone(), others(detail.others));
@@ -182,12 +182,12 @@ fn others(others: Vec<ConflictRow>) -> Option<AnyView> {
     let items = others
         .into_iter()
         .map(|other| {
-            let times = format!("refused {}\u{d7}, last ", other.count);
+            let refused = format!("refused {}, last ", times(other.count));
             view! {
                 <li class="related">
                     <a href=format!("/conflicts/{}", other.id)><Amount amount=other.other_amount/></a>
                     <span class="cell-sub">
-                        {times} <Timestamp at=other.last_at/> {format!(", from {}", other.callers.join(", "))}
+                        {refused} <Timestamp at=other.last_at/> {format!(", from {}", other.callers.join(", "))}
                     </span>
                 </li>
             }
@@ -217,7 +217,7 @@ fn facts(detail: &ConflictDetail) -> AnyView {
         Some(fact_key("Conflict", row.id.to_string())),
         row.other_amount.as_ref().map(|amount| fact("Amount", amount.to_string())),
         Some(fact("Sent by", row.callers.join(", "))),
-        Some(fact("Refused", format!("{}\u{d7}", row.count))),
+        Some(fact("Refused", times(row.count))),
         fact_at("First", Some(row.first_at)),
         fact_at("Last", Some(row.last_at)),
     ];

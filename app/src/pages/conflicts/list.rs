@@ -77,7 +77,7 @@ fn row(row: ConflictRow, as_of: DateTime<Utc>) -> AnyView {
             </td>
             <td role="cell" class="col-name cell-sub" data-label="sent again by"><Key text=row.callers.join(", ")/></td>
             <td role="cell" class="col-count num cell-sub">{row.count}</td>
-            <td role="cell" class="col-amount num"><Amount amount=row.amount/></td>
+            <td role="cell" class="col-amount num" data-label="the first"><Amount amount=row.amount/></td>
             <td role="cell" class="col-amount num" data-label="the other"><Amount amount=row.other_amount/></td>
             <td role="cell" class="col-updated num cell-sub"><Ago at=row.last_at as_of/></td>
         </Row>

@@ -18,7 +18,7 @@ use crate::{
     },
     components::{
         body_view::Body,
-        facts::{fact, fact_at, fact_key},
+        facts::{fact, fact_at, fact_key, times},
         moves::{MOVES, Moves, told},
         notes::Notes,
         part::Part,
@@ -32,7 +32,7 @@ use crate::{
     location::href,
     pages::{
         address::query,
-        record::{About, decision_page, record_page},
+        record::{About, decision_page_of, record_page},
     },
     text,
 };
@@ -62,11 +62,43 @@ pub fn FormPage() -> impl IntoView {
         known: view! {
             <VerdictBand verdict=standing(detail)/>
             {already(detail)}
+            {effect(detail)}
+            {said(detail)}
         }
         .into_any(),
         fields: None,
+        words: None,
     };
-    decision_page(TargetType::Inbox, message, about, words::decision)
+    decision_page_of(TargetType::Inbox, message, about, words::decides, words::decision)
+}
+
+/// What it asks to start, where it asks for anything.
+fn effect(detail: &MessageDetail) -> Option<AnyView> {
+    let whole = format!("/inbox/{}/effect", detail.row.id);
+    let body = detail.effect.clone()?;
+    Some(
+        view! {
+            <Part id="effect" title="What it asks to start">
+                <Body body label="What it asks to start, as text" whole/>
+            </Part>
+        }
+        .into_any(),
+    )
+}
+
+/// The part about its contents, for whoever decides.
+fn said(detail: &MessageDetail) -> AnyView {
+    let payload = payload(detail);
+    view! { <Part id="payload" title="What it says">{payload}</Part> }.into_any()
+}
+
+/// Its contents, as long as they are kept.
+fn payload(detail: &MessageDetail) -> AnyView {
+    let whole = format!("/inbox/{}/payload", detail.row.id);
+    match detail.payload.clone() {
+        Some(body) => view! { <Body body label="Message as text" whole/> }.into_any(),
+        None => view! { <p class="prose">"Its contents have been removed."</p> }.into_any(),
+    }
 }
 
 fn already(detail: &MessageDetail) -> Option<AnyView> {
@@ -94,14 +126,13 @@ fn shown(page: Noted<MessageDetail>, query: &str) -> AnyView {
         .iter()
         .map(|offer| Offered {
             offer: offer.clone(),
-            label: words::offer(offer.verb).to_owned(),
+            label: words::offer(offer.verb, row.status).to_owned(),
             why: None,
         })
         .collect();
     let moves = detail.timeline.len();
     let piece = Slice::asked((&place, query), "timeline", MOVES, moves);
     let told = piece.of(&told::<InboxState>(&detail.timeline, sentence)).to_vec();
-    let (whole, whole_effect) = (format!("{place}/payload"), format!("{place}/effect"));
     let subject = Subject::new(TargetType::Inbox, row.id.to_string());
     let (mark, kind, key, version) =
         (row.status, row.consumer.clone(), row.message_id.clone(), row.version);
@@ -109,17 +140,7 @@ fn shown(page: Noted<MessageDetail>, query: &str) -> AnyView {
     let (facts, already) = (facts(&detail), already(&detail));
     let masked = [&detail.payload, &detail.effect].into_iter().flatten().map(|body| body.masked);
     let reveal = reveal_link(masked.sum(), &subject, None);
-    let payload = match detail.payload {
-        Some(body) => view! { <Body body label="Message as text" whole/> }.into_any(),
-        None => view! { <p class="prose">"Its contents have been removed."</p> }.into_any(),
-    };
-    let effect = detail.effect.map(|body| {
-        view! {
-            <Part id="effect" title="What it asks to start">
-                <Body body label="What it asks to start, as text" whole=whole_effect/>
-            </Part>
-        }
-    });
+    let (effect, payload) = (effect(&detail), payload(&detail));
     let others = others(&detail.conflicts, &place, query);
     let story = view! { <Moves told piece=&piece/> }.into_any();
     view! {
@@ -203,8 +224,8 @@ fn facts(detail: &MessageDetail) -> AnyView {
         Some(fact_key("Consumer", row.consumer.clone())),
         row.operation_id.map(|id| fact("Operation", operation_link(id))),
         workflow,
-        Some(fact("Came", format!("{}\u{d7}", row.deliveries))),
-        Some(fact("Failed", format!("{}\u{d7}", row.failures))),
+        Some(fact("Came", times(row.deliveries.into()))),
+        Some(fact("Failed", times(row.failures.into()))),
         fact_at("Produced", Some(row.produced_at)),
         fact_at("First received", Some(row.received_at)),
         fact_at("Last received", Some(row.last_delivery_at)),

@@ -75,31 +75,59 @@ pub fn sentence(step: &MoveView) -> String {
     .to_owned()
 }
 
-/// What the button of an action says.
+/// What the way to an action says: of what was set apart nobody knows whether it was done before.
 #[must_use]
-pub const fn offer(verb: Verb) -> &'static str {
-    match verb {
-        Verb::Run => "Run: its effect is done once",
+pub const fn offer(verb: Verb, state: InboxState) -> &'static str {
+    match (verb, state) {
+        (Verb::Run, InboxState::Quarantined) => "Run: it may be done a second time",
+        (Verb::Run, _) => "Run: its effect is done once",
         _ => "Drop: it has no effect, ever",
     }
 }
 
-/// The words of a decision.
+/// Whether a verb is one of a message's decisions.
 #[must_use]
-pub fn decision(verb: Verb) -> Option<Words> {
-    match verb {
-        Verb::Run => Some(Words::new(
-            "Run the message",
-            offer(verb),
-            "Its effect is done once, now, in one transaction. If it was done before and forgotten, it is \
-             done a second time: look at the operations beside it first.",
-        )),
-        Verb::Drop => Some(Words::new(
+pub const fn decides(verb: Verb) -> bool {
+    matches!(verb, Verb::Run | Verb::Drop)
+}
+
+/// The words of a decision about this message. Where it takes a second person, sending the form only
+/// asks.
+#[must_use]
+pub fn decision(detail: &MessageDetail, verb: Verb) -> Option<Words> {
+    let (title, does, follows) = match verb {
+        Verb::Run => ("Run the message", "run it", run(detail)),
+        Verb::Drop => (
             "Drop the message",
-            offer(verb),
+            "drop it",
             "It has no effect, and no later delivery of it will have one. If it was never taken in before, \
-             what it asked for never happens here. This cannot be taken back.",
-        )),
-        _ => None,
+             what it asked for never happens here. This cannot be taken back."
+                .to_owned(),
+        ),
+        _ => return None,
+    };
+    Some(if detail.needs_second_person {
+        let asks =
+            "A second person is asked first, and nothing is done until somebody else agrees.";
+        let button = format!("Ask for a second person to {does}");
+        Words::new(title, &button, &format!("{asks} {follows}"))
+    } else {
+        Words::new(title, offer(verb, detail.row.status), &follows)
+    })
+}
+
+/// What running this message does.
+fn run(detail: &MessageDetail) -> String {
+    if detail.row.status != InboxState::Quarantined {
+        return "Its effect is done in one transaction; what failed before was rolled back whole."
+            .to_owned();
     }
+    let look = match detail.related.is_empty() {
+        true => ".",
+        false => ": look at the operations beside it first.",
+    };
+    format!(
+        "Its effect is done in one transaction. If it was done before and forgotten, it is done a second \
+         time{look}"
+    )
 }

@@ -70,13 +70,15 @@ pub(super) fn standing(detail: &IncidentDetail, headed: bool) -> Standing {
             let opened =
                 opened.map(|(by, reason)| format!("{by} opened it: \u{201c}{reason}\u{201d}"));
             let stays = "It stays open until a person closes it with a reason";
-            let changes = "nothing is changed by closing it.";
+            let changes =
+                "closing it changes no record, but operations in it may expire again from then on.";
             let (sentence, more) = if headed {
                 (format!("{stays}."), text::capitalised(changes))
             } else {
                 (row.summary.clone(), format!("{stays}; {changes}"))
             };
-            Standing::person(sentence).grounds(opened.into_iter().chain([more]))
+            let grounds = opened.into_iter().chain(unknown(detail)).chain([more]);
+            Standing::person(sentence).grounds(grounds)
         }
         IncidentState::Closed => {
             let by = row.closed_by.as_deref().unwrap_or("Somebody");
@@ -88,6 +90,23 @@ pub(super) fn standing(detail: &IncidentDetail, headed: bool) -> Standing {
             };
             Standing::over(sentence).grounds(reason)
         }
+    }
+}
+
+/// Which outcomes closing it would leave open.
+fn unknown(detail: &IncidentDetail) -> Option<String> {
+    let is_unknown = |record: &&IncidentRecord| {
+        record.now.record == RecordType::Operation && record.now.status == Status::Unknown.as_str()
+    };
+    match detail.records.iter().filter(is_unknown).count() {
+        0 => None,
+        1 => Some(
+            "The outcome of one operation in it is still unknown; closing it does not settle that."
+                .to_owned(),
+        ),
+        many => Some(format!(
+            "The outcomes of {many} operations in it are still unknown; closing it settles none."
+        )),
     }
 }
 

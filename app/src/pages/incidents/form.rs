@@ -45,6 +45,7 @@ pub fn FormPage() -> impl IntoView {
             }
             .into_any(),
             fields: (verb == Verb::Remove).then(|| removable(detail, &query)),
+            words: None,
         }
     };
     decision_page(TargetType::Incident, incident, about, words)

@@ -15,8 +15,9 @@ use crate::{
     components::{
         amount::Amount,
         facts::{fact, fact_at, fact_key, fact_text},
+        mark::MarkBadge,
         part::Part,
-        record_state::{cause, record_label},
+        record_state::{cause, record_label, record_state},
         timestamp::Timestamp,
     },
     pages::record::record_page,
@@ -28,6 +29,8 @@ const RECORDS: usize = 200;
 const STEPS: usize = 300;
 const DECISIONS: usize = 100;
 const NOTES: usize = 100;
+/// The head of the column whose figures stand under each other.
+const AMOUNT: &str = "Amount";
 
 /// The page.
 #[component]
@@ -84,7 +87,7 @@ fn shown(sealed: &SealedReport) -> AnyView {
 fn happened(report: &IncidentReport) -> AnyView {
     let incident = &report.incident;
     let facts = [
-        Some(fact("State", incident.status.as_str())),
+        Some(fact("State", view! { <MarkBadge mark=incident.status/> })),
         Some(fact("Cause", cause(&incident.cause))),
         Some(fact_key("Id", incident.id.to_string())),
         fact_at("Opened", Some(incident.opened_at)),
@@ -136,7 +139,13 @@ fn rest(shown: usize, total: usize, cut: bool) -> Option<AnyView> {
 }
 
 fn table(label: &'static str, heads: Vec<&'static str>, rows: Vec<AnyView>) -> AnyView {
-    let heads = heads.into_iter().map(|head| view! { <th scope="col">{head}</th> }).collect_view();
+    let heads = heads
+        .into_iter()
+        .map(|head| {
+            let class = (head == AMOUNT).then_some("num");
+            view! { <th scope="col" class=class>{head}</th> }
+        })
+        .collect_view();
     view! {
         <div class="figures-scroll" tabindex="0" role="region" aria-label=label>
             <table class="figures report-table">
@@ -160,10 +169,10 @@ fn records(report: &IncidentReport) -> AnyView {
             let by = record.added_by.clone().unwrap_or_else(|| "the engine".into());
             view! {
                 <tr>
-                    <th scope="row">{now.status.replace('_', " ")}</th>
+                    <th scope="row">{record_state(now.record, &now.status, false)}</th>
                     <td>{format!("{} {}", now.record.label(), record_label(now.record, &now.label))}</td>
                     <td class="report-key">{now.key.clone()}</td>
-                    <td><Amount amount=now.amount.clone()/></td>
+                    <td class="num"><Amount amount=now.amount.clone()/></td>
                     <td data-label="gathered by">{by}</td>
                 </tr>
             }
@@ -171,7 +180,7 @@ fn records(report: &IncidentReport) -> AnyView {
         })
         .collect();
     let count = report.records.len();
-    let heads = vec!["State", "Record", "Key", "Amount", "Gathered by"];
+    let heads = vec!["State", "Record", "Key", AMOUNT, "Gathered by"];
     let table = table("Table: records", heads, rows);
     let rest = rest(RECORDS.min(count), count, false);
     view! {

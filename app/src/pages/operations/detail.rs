@@ -144,7 +144,12 @@ fn Shown(
                         place=(&path, &query)
                     />
                     <Payload id=detail.row.id payload=detail.payload.clone()/>
-                    <Response id=detail.row.id response=detail.response.clone()/>
+                    <Response
+                        id=detail.row.id
+                        response=detail.response.clone()
+                        status=detail.row.status
+                        tombstoned=detail.row.tombstoned
+                    />
                     <Notes
                         notes
                         taken_by=detail.row.taken_by.clone()

@@ -145,7 +145,7 @@ fn form(
     let consequence = view! {
         <div class="consequence">
             <Icon name=IconName::Info/>
-            <p>{words::consequence(verb, status)}</p>
+            <p>{words::consequence(verb, status, detail.kind.lookup)}</p>
         </div>
     }
     .into_any();

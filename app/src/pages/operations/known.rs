@@ -77,6 +77,11 @@ fn says(detail: &OperationDetail, answer: Result<ProviderAnswer, ConsoleError>) 
                 "This provider\u{2019}s \u{201c}not found\u{201d} does not prove that nothing happened."
             },
         ),
+        Ok(ProviderAnswer::NoLookup) if detail.kind.lookup => plain(
+            Tone::Caution,
+            format!("Asked just now, {provider} could not tell: it offers no lookup for this."),
+            "Look into its own console, or ring its support, before you decide.",
+        ),
         Ok(ProviderAnswer::NoLookup) => plain(
             Tone::Neutral,
             format!("{provider} offers no lookup: no machine can ask it."),

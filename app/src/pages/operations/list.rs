@@ -21,7 +21,7 @@ use crate::{
 
 const SPEC: ListSpec = ListSpec {
     title: "Operations",
-    caption: "Operations, newest first",
+    caption: "Operations, newest first by reservation",
     columns: LIST_COLUMNS,
     ways: Ways::BY_AGE,
     views: &[],

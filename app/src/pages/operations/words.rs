@@ -49,10 +49,13 @@ pub const fn offer(verb: Verb, status: Status) -> &'static str {
     }
 }
 
-/// What follows, in a sentence or two above the button.
+/// What follows, in a sentence or two above the button. `asked`: whether the provider offers a lookup.
 #[must_use]
-pub const fn consequence(verb: Verb, status: Status) -> &'static str {
+pub const fn consequence(verb: Verb, status: Status, asked: bool) -> &'static str {
     match (verb, status) {
+        (Verb::Confirm, _) if !asked => {
+            "Your decision ends the uncertainty on the record, once, under your name. The provider offers no lookup and is not asked first: nothing but your evidence stands behind it."
+        }
         (Verb::Confirm, _) => {
             "Your decision ends the uncertainty on the record, once, under your name. Where the provider can be asked, it is asked again first; if it says the contrary, nothing is decided."
         }
@@ -61,6 +64,9 @@ pub const fn consequence(verb: Verb, status: Status) -> &'static str {
         }
         (Verb::Release, _) => {
             "The call has not begun, so nothing can have happened. The next worker may claim it; the old holder can write nothing more."
+        }
+        (Verb::Reconcile, _) if !asked => {
+            "Reconciliation takes it up at once, but the provider offers no lookup. Where it does not remember the key either, nothing can be asked, and a person still has to decide."
         }
         (Verb::Reconcile, _) => {
             "Where the provider can be asked, it is asked again at once. The operation stays unknown until there is proof."
@@ -153,6 +159,17 @@ mod tests {
     #[test]
     fn a_dangerous_release_names_its_consequence() {
         assert_eq!(button(Verb::Release, Status::Executing), "Release: becomes unknown");
-        assert!(consequence(Verb::Release, Status::Executing).contains("does not run again"));
+        let release = consequence(Verb::Release, Status::Executing, true);
+        assert!(release.contains("does not run again"));
+    }
+
+    #[test]
+    fn nobody_is_told_that_a_provider_without_a_lookup_is_asked() {
+        for verb in [Verb::Confirm, Verb::Reconcile] {
+            let words = |asked| consequence(verb, Status::Unknown, asked);
+            assert!(words(true).contains("The provider is asked again"), "{verb}");
+            assert!(!words(false).contains("asked again"), "{verb}");
+            assert!(words(false).contains("offers no lookup"), "{verb}");
+        }
     }
 }

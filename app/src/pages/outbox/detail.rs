@@ -68,6 +68,7 @@ pub fn FormPage() -> impl IntoView {
         }
         .into_any(),
         fields: None,
+        words: None,
     };
     decision_page(TargetType::Outbox, event, about, words::decision)
 }
@@ -146,7 +147,7 @@ fn attempts(deliveries: &[EventAttempt], piece: &Slice) -> AnyView {
         .of(deliveries)
         .iter()
         .map(|attempt| {
-            let took = attempt.took_ms.map(|ms| format!(" after {}", text::span(i64::from(ms))));
+            let took = attempt.took_ms.map(|ms| format!(" after {}", text::length(i64::from(ms))));
             let error = attempt.error.as_deref().map(|error| {
                 view! { <p class="timeline-who">{text::cut_end(error, MAX_ERROR)}</p> }
             });

@@ -69,10 +69,11 @@ fn fields() -> Vec<FilterField> {
 }
 
 fn row(row: EventRow, as_of: DateTime<Utc>) -> AnyView {
-    let order = match (row.behind_dead, row.at_head) {
-        (true, _) => "behind a dead one",
-        (false, true) => "next",
-        (false, false) => "",
+    let order = match (row.behind_dead, row.at_head, row.status) {
+        (true, ..) => "behind a dead one",
+        (false, true, EventStatus::Dead) => "blocks the rest",
+        (false, true, _) => "next",
+        (false, false, _) => "",
     };
     let destination = row.destination.map(|name| view! { <Key text=name/> });
     view! {

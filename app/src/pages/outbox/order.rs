@@ -1,22 +1,25 @@
 //! An aggregate's order around one event, as a lane that reads from left to right: what is told, what
-//! is next, what waits. A head that stands far away is named and linked, for it is what the rest waits for.
+//! is next or blocks the rest, what waits. A head that stands far away is named and linked, for it is what the rest waits for.
 
 use domain::view::{AggregateView, EventRow};
 use leptos::prelude::*;
 
+use super::words::behind;
 use crate::components::mark::MarkBadge;
 
 /// The neighbours, this one marked, the head named.
 #[must_use]
 pub fn order(order: &AggregateView, this: &EventRow) -> AnyView {
-    let waiting = match order.waiting {
-        0 => "Nothing waits.".to_owned(),
-        1 => "One event waits".to_owned(),
-        many => format!("{many} events wait"),
+    let head = order.head_seq;
+    // The head is one of those that wait; where it is dead, it is what they wait for.
+    let caption = match (order.waiting, order.blocked) {
+        (..=0, _) => "Nothing waits.".to_owned(),
+        (waiting, true) => {
+            format!("Number {head} is dead and blocks its aggregate: {}.", behind(waiting))
+        }
+        (1, false) => format!("One event waits: number {head} is next."),
+        (many, false) => format!("{many} events wait: number {head} is next."),
     };
-    let head = (order.waiting > 0).then(|| format!(", number {} is next", order.head_seq));
-    let blocked = order.blocked.then_some("; it is dead and stops the rest");
-    let end = if order.waiting > 0 { "." } else { "" };
     let far = order
         .head
         .as_ref()
@@ -31,8 +34,9 @@ pub fn order(order: &AggregateView, this: &EventRow) -> AnyView {
         .iter()
         .map(|event| {
             let here = event.id == this.id;
+            let word = if order.blocked { "blocks the rest" } else { "next" };
             let next = (event.seq == order.head_seq && event.settled_at.is_none())
-                .then(|| view! { <span class="order-next">"next"</span> });
+                .then(|| view! { <span class="order-next">{word}</span> });
             let name = if here {
                 view! { <strong>{format!("{} {}", event.seq, event.topic)}</strong> }.into_any()
             } else {
@@ -49,7 +53,7 @@ pub fn order(order: &AggregateView, this: &EventRow) -> AnyView {
         .collect_view();
     view! {
         <div>
-            <p class="body-view-caption">{waiting} {head} {blocked} {end} {far}</p>
+            <p class="body-view-caption">{caption} {far}</p>
             <ol class="order">{neighbours}</ol>
         </div>
     }

@@ -33,7 +33,7 @@ pub fn standing(detail: &EventDetail) -> Standing {
         ),
         EventStatus::Dead => Standing::person(format!(
             "It is not being told any more, and {} until somebody decides.",
-            behind(detail)
+            behind(detail.order.waiting)
         ))
         .grounds(grounds_of_death(detail)),
         EventStatus::Pending if row.behind_dead => Standing::person(
@@ -56,9 +56,10 @@ fn pending(next_at: Option<DateTime<Utc>>, as_of: DateTime<Utc>) -> String {
     }
 }
 
-/// How many wait behind it.
-fn behind(detail: &EventDetail) -> String {
-    match detail.order.waiting - 1 {
+/// How many wait behind a dead head, of those that wait with it.
+#[must_use]
+pub(super) fn behind(waiting: i64) -> String {
+    match waiting - 1 {
         ..=0 => "nothing waits behind it".to_owned(),
         1 => "one event behind it waits".to_owned(),
         more => format!("{more} events behind it wait"),

@@ -159,14 +159,14 @@ fn lag(health: &HealthView, as_of: DateTime<Utc>) -> Part {
     const NAME: &str = "Outbox";
     let publisher = &health.publisher;
     let Some(oldest) = publisher.oldest_at else {
-        return (How::Good, NAME, "nothing waits to be told".into());
+        return (How::Good, NAME, "nothing waits to be published".into());
     };
     let late = (as_of - oldest).num_milliseconds() > LAG_MS;
     let waiting = text::count(publisher.waiting, publisher.more);
     let noun =
         if publisher.waiting == 1 && !publisher.more { "event waits" } else { "events wait" };
     let words =
-        format!("{waiting} {noun} to be told, the oldest since {}", text::ago(oldest, as_of));
+        format!("{waiting} {noun} to be published, the oldest since {}", text::ago(oldest, as_of));
     (if late { How::Look } else { How::Good }, NAME, words)
 }
 

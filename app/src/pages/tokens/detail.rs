@@ -9,7 +9,7 @@ use domain::{
 use leptos::prelude::*;
 use leptos_meta::Title;
 
-use super::list::instant;
+use super::list::{UNTIL_REVOKED, instant};
 use crate::{
     api::tokens::token,
     components::{
@@ -42,6 +42,7 @@ pub fn RevokePage() -> impl IntoView {
         actions: token.actions.clone(),
         known: view! { <dl class="facts prose">{facts(token)}</dl> }.into_any(),
         fields: None,
+        words: None,
     };
     decision_page(TargetType::Token, token, about, words)
 }
@@ -118,7 +119,7 @@ fn facts(token: &TokenView) -> AnyView {
         {kinds.map(|kinds| fact("Kinds", kinds))}
         {fact("Made by", token.made_by.clone())}
         {fact_at("Made", Some(token.made_at))}
-        {fact("Expires", instant(token.expires_at, "when it is revoked"))}
+        {fact("Expires", instant(token.expires_at, UNTIL_REVOKED))}
         {fact("Last used", instant(token.last_used_at, "not yet"))}
         {fact_at("Revoked", token.revoked_at)}
         {revoked_by.map(|by| fact("Revoked by", by))}

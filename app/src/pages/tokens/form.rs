@@ -103,7 +103,7 @@ fn form(own: bool, may: bool, typed: &Typed, refusal: Option<&RefusalView>) -> A
         view! {
             <LineField
                 field=Field::Kinds
-                help="Names of kinds with commas between them, such as invoice.charge; nothing is all of them."
+                help="Names of kinds with commas between them, such as invoice.charge. Left empty, it is for every kind."
                 value=typed.kinds.clone()
                 refusal
                 note="all where it is empty"

@@ -74,11 +74,11 @@ fn row(token: TokenView) -> AnyView {
             <td role="cell" class="col-key">
                 <a class="row-link" href=format!("/admin/tokens/{}", token.id)>{token.name}</a>
             </td>
-            <td role="cell" class="col-who">{token.person.unwrap_or_else(|| "a service".to_owned())}</td>
-            <td role="cell" class="col-words cell-sub">{covers}</td>
-            <td role="cell" class="col-instant">{instant(token.expires_at, "when it is revoked")}</td>
-            <td role="cell" class="col-instant">{instant(token.last_used_at, "not yet")}</td>
-            <td role="cell" class="col-maker" data-label="Made by">{token.made_by}</td>
+            <td role="cell" class="col-who" data-label="whose">{token.person.unwrap_or_else(|| "a service".to_owned())}</td>
+            <td role="cell" class="col-words cell-sub" data-label="may">{covers}</td>
+            <td role="cell" class="col-instant" data-label="expires">{instant(token.expires_at, UNTIL_REVOKED)}</td>
+            <td role="cell" class="col-instant" data-label="last used">{instant(token.last_used_at, "not yet")}</td>
+            <td role="cell" class="col-maker" data-label="made by">{token.made_by}</td>
         </tr>
     }
     .into_any()
@@ -92,12 +92,16 @@ pub(super) fn instant(at: Option<chrono::DateTime<chrono::Utc>>, without: &'stat
     }
 }
 
+/// When a token without an end expires.
+pub(super) const UNTIL_REVOKED: &str = "never; until it is revoked";
+
 /// The calls and kinds of a token, short.
 pub(super) fn covered(token: &TokenView) -> String {
     let verbs: Vec<_> = token.verbs.iter().copied().map(TokenVerb::as_str).collect();
-    let verbs = if verbs.is_empty() { "all calls".to_owned() } else { verbs.join(", ") };
+    let verbs =
+        if verbs.is_empty() { "every call its bearer may".to_owned() } else { verbs.join(", ") };
     match token.kinds.as_slice() {
         [] => verbs,
-        kinds => format!("{verbs} of {}", kinds.join(", ")),
+        kinds => format!("{verbs}; of {}", kinds.join(", ")),
     }
 }

@@ -6,7 +6,7 @@ use leptos::prelude::*;
 use super::{
     detail::mark,
     form::make_own,
-    list::{covered, instant},
+    list::{UNTIL_REVOKED, covered, instant},
 };
 use crate::{
     api::{reading::Reading, tokens::own_tokens},
@@ -63,9 +63,9 @@ fn row(token: TokenView) -> AnyView {
             <td role="cell" class="col-key">
                 <a class="row-link" href=format!("/admin/tokens/{}", token.id)>{token.name}</a>
             </td>
-            <td role="cell" class="col-words cell-sub">{covers}</td>
-            <td role="cell" class="col-instant">{instant(token.expires_at, "when it is revoked")}</td>
-            <td role="cell" class="col-instant">{instant(token.last_used_at, "not yet")}</td>
+            <td role="cell" class="col-words cell-sub" data-label="may">{covers}</td>
+            <td role="cell" class="col-instant" data-label="expires">{instant(token.expires_at, UNTIL_REVOKED)}</td>
+            <td role="cell" class="col-instant" data-label="last used">{instant(token.last_used_at, "not yet")}</td>
         </tr>
     }
     .into_any()

@@ -3,7 +3,7 @@
 
 use domain::{
     action::{Subject, TargetType, Verb},
-    view::{MoveView, WorkflowDetail, WorkflowMove},
+    view::{CompensationPlan, MoveView, WorkflowDetail, WorkflowMove},
     workflow::{StepState, WorkflowState},
 };
 use leptos::prelude::*;
@@ -27,7 +27,7 @@ use crate::{
         moves::{Moves, Told},
         notes::Notes,
         part::Part,
-        plan::{length, plan_piece},
+        plan::{length, nothing_can_be_undone, plan_piece},
         record_head::{Offered, RecordHead},
         slice::Slice,
         timestamp::Timestamp,
@@ -68,7 +68,7 @@ pub fn FormPage() -> impl IntoView {
             <VerdictBand verdict=standing(detail)/>
             {(verb != Verb::Resume).then(|| view! {
                 <section class="section" aria-labelledby="plan">
-                    <h2 class="section-title" id="plan">"What would be undone, in this order"</h2>
+                    <h2 class="section-title" id="plan">{plan_title(&detail.plan)}</h2>
                     {begins(detail)}
                 </section>
             })}
@@ -76,8 +76,18 @@ pub fn FormPage() -> impl IntoView {
         }
         .into_any(),
         fields: None,
+        words: words::decision_by(&detail.plan, verb),
     };
     decision_page(TargetType::Workflow, workflow, about, words::decision)
+}
+
+/// The heading of a plan that has not begun.
+fn plan_title(plan: &CompensationPlan) -> &'static str {
+    if nothing_can_be_undone(plan) {
+        "What stays done: nothing of it can be undone"
+    } else {
+        "What would be undone, in this order"
+    }
 }
 
 /// The beginning of the plan, with the way to the rest of it on the workflow's page.
@@ -103,7 +113,7 @@ fn shown(page: Noted<WorkflowDetail>, query: &str) -> AnyView {
         .iter()
         .map(|offer| Offered {
             offer: offer.clone(),
-            label: words::offer(offer.verb).to_owned(),
+            label: words::offer_by(&detail.plan, offer.verb).to_owned(),
             why: None,
         })
         .collect();
@@ -118,7 +128,7 @@ fn shown(page: Noted<WorkflowDetail>, query: &str) -> AnyView {
         | WorkflowState::CompensationStuck
         | WorkflowState::Compensated
         | WorkflowState::ClosedPartial => "What is undone, and what is not",
-        _ => "What would be undone, in this order",
+        _ => plan_title(&detail.plan),
     };
     let plan = plan_piece(&detail.plan, Some(&piece("plan", UNDOS, length(&detail.plan))));
     let plan = undone.then(|| view! { <Part id="plan" title>{plan}</Part> }.into_any());

@@ -15,6 +15,7 @@ use crate::{
     components::{
         mark::{Mark, MarkBadge},
         slice::Slice,
+        timestamp::Timestamp,
     },
     location, text,
 };
@@ -38,7 +39,7 @@ pub fn waterfall(detail: &WorkflowDetail, piece: &Slice) -> AnyView {
     let start = piece.from() + 1;
     view! {
         <p class="body-view-caption">
-            {format!("from {} to {}", text::instant(from), text::instant(to))}
+            "from " <Timestamp at=from/> " to " <Timestamp at=to/>
         </p>
         <ol class="waterfall" start=start>{rows}</ol>
         {piece.ways()}
@@ -61,9 +62,9 @@ fn row(
     };
     let what = step.operation.clone().unwrap_or_else(|| "decision".to_owned());
     let took = match (step.started_at, step.completed_at) {
-        (Some(started), Some(completed)) => text::span((completed - started).num_milliseconds()),
+        (Some(started), Some(completed)) => text::length((completed - started).num_milliseconds()),
         (Some(started), None) => {
-            format!("since {}", text::span((detail.as_of - started).num_milliseconds()))
+            format!("since {}", text::length((detail.as_of - started).num_milliseconds()))
         }
         (None, _) if step.status == StepState::Pending && !step.after.is_empty() => {
             format!("after {}", step.after.join(", "))

@@ -4,14 +4,19 @@
 
 use domain::{
     action::Verb,
+    compensation::CompensationState,
     operation::Status,
-    view::{StepView, WorkflowDetail, WorkflowMove},
+    view::{CompensationPlan, StepView, WorkflowDetail, WorkflowMove},
     workflow::{StepState, WorkflowState},
 };
 
 use crate::{
-    components::{plan::tally, verdict_band::Standing},
+    components::{
+        plan::{nothing_can_be_undone, tally},
+        verdict_band::Standing,
+    },
     pages::record::Words,
+    text::capitalised,
 };
 
 /// Steps that are named where a workflow resumes; all stand among its steps.
@@ -33,10 +38,9 @@ pub fn standing(detail: &WorkflowDetail) -> Standing {
             Standing::wait("What happened is being undone, last step first.")
                 .grounds(tally(&detail.plan))
         }
-        WorkflowState::CompensationStuck => Standing::person(
-            "An undo failed or is unknown: the rest waits for a decision about that one.",
-        )
-        .grounds(tally(&detail.plan)),
+        WorkflowState::CompensationStuck => {
+            Standing::person(stuck(&detail.plan)).grounds(tally(&detail.plan))
+        }
         WorkflowState::Completed => {
             Standing::over("Completed: every step is over and none failed.")
         }
@@ -71,6 +75,30 @@ fn waiting(detail: &WorkflowDetail) -> Standing {
             call.step_key
         )]),
         None => Standing::wait(sentence).grounds(["Machines ask its provider.".to_owned()]),
+    }
+}
+
+/// Which undo holds the rest up, and how it stands.
+fn stuck(plan: &CompensationPlan) -> String {
+    let holding = plan.undone.iter().filter_map(|planned| {
+        let undo = planned.undo.as_ref().filter(|undo| !undo.passed)?;
+        let step = planned.step_key.as_ref().unwrap_or(&planned.operation);
+        match undo.status {
+            CompensationState::Failed => Some(format!("the undo of {step} failed")),
+            _ if undo.needs_person => {
+                Some(format!("whether the undo of {step} happened is not known"))
+            }
+            _ => None,
+        }
+    });
+    let holding: Vec<_> = holding.collect();
+    match holding.as_slice() {
+        [] => "An undo needs a person: the rest waits for a decision about it.".to_owned(),
+        [one] => format!("{}: the rest waits for a decision about it.", capitalised(one)),
+        many => {
+            let all = many.join(", and ");
+            format!("{}: the rest waits for a decision about each.", capitalised(&all))
+        }
     }
 }
 
@@ -157,8 +185,47 @@ pub fn sentence(step: &WorkflowMove) -> String {
 pub const fn offer(verb: Verb) -> &'static str {
     match verb {
         Verb::Resume => "Resume: go on at the first open step",
-        Verb::Compensate => "Undo what it did",
+        Verb::Compensate => "Undo the workflow",
         _ => "Cancel: undo what it did so far",
+    }
+}
+
+/// The same on a workflow of which nothing can be undone.
+const fn offer_without_undo(verb: Verb) -> &'static str {
+    match verb {
+        Verb::Resume => offer(verb),
+        Verb::Compensate => "Close it: what it did stays done",
+        _ => "Cancel: what it did stays done",
+    }
+}
+
+/// What the button of an action says on a workflow with this plan.
+#[must_use]
+pub fn offer_by(plan: &CompensationPlan, verb: Verb) -> &'static str {
+    if nothing_can_be_undone(plan) { offer_without_undo(verb) } else { offer(verb) }
+}
+
+/// The words of a decision about a workflow of which nothing can be undone; `None` where the usual ones
+/// hold.
+#[must_use]
+pub fn decision_by(plan: &CompensationPlan, verb: Verb) -> Option<Words> {
+    if !nothing_can_be_undone(plan) {
+        return None;
+    }
+    match verb {
+        Verb::Cancel => Some(Words::new(
+            "Cancel the workflow",
+            offer_without_undo(verb),
+            "No further step starts. Nothing of what happened can be undone: no undo runs, and all of it stays \
+             done.",
+        )),
+        Verb::Compensate => Some(Words::new(
+            "Close the workflow: nothing of it can be undone",
+            offer_without_undo(verb),
+            "Nothing of what happened can be undone: no undo runs, all of it stays done, and no further step \
+             starts. The workflow is closed, never called undone.",
+        )),
+        _ => None,
     }
 }
 

@@ -102,7 +102,10 @@ async fn record(
         (TargetType::Compensation, Verb::Retry)
             if undo_takes_two(tx, tenant, locked.id, request.version).await? =>
         {
-            Some("It pays money back, and an earlier try may have paid already.")
+            Some(
+                "It pays money back under a new key. The earlier try is on record as failed: were that \
+                 wrong, it would be paid twice.",
+            )
         }
         (TargetType::Inbox, Verb::Run | Verb::Drop)
             if message_takes_two(engine, tx, tenant, locked.id).await? =>

@@ -15,7 +15,7 @@ use crate::{
     Engine, StaffCaller,
     compensation::plan_of_operation,
     error::EngineError,
-    store::{Target, record_ref},
+    store::{Target, outbox_listing, record_ref},
 };
 
 impl Engine {
@@ -59,6 +59,7 @@ impl Engine {
             let undoes: OperationId = record.page_id.parse().map_err(|_| not_found())?;
             let target = Target { tenant, id: undoes };
             let plan = plan_of_operation(&mut tx, &engine.settings.limits, target).await?;
+            let forward = outbox_listing::operation(&mut tx, tenant, undoes).await?;
             tx.commit().await?;
             let planned =
                 plan.into_iter().flat_map(|plan| plan.awaited.into_iter().chain(plan.undone));
@@ -68,7 +69,11 @@ impl Engine {
             let planned = planned.ok_or_else(not_found)?;
             let status = planned.undo.as_ref().map_or("", |undo| undo.status.as_str());
             let actions = offers(&by, TargetType::Compensation, status);
-            Ok(UndoDetail { planned, actions })
+            let ended = match planned.undo.as_ref().and_then(|undo| undo.undo_id) {
+                Some(undo) => Some(engine.operation(&by, undo).await?.verdict.sentence),
+                None => None,
+            };
+            Ok(UndoDetail { planned, forward, ended, actions })
         })
         .await
     }

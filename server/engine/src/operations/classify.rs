@@ -58,3 +58,17 @@ pub(crate) fn classify(
 pub(crate) const fn is_proven_failure(ended_by: Option<Event>) -> bool {
     matches!(ended_by, Some(Event::Rejected | Event::ProofRejected | Event::NotDoneLast))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_what_the_provider_proved_not_done_frees_a_new_key() {
+        let proven = [Event::Rejected, Event::ProofRejected, Event::NotDoneLast];
+        for event in Event::ALL {
+            assert_eq!(is_proven_failure(Some(*event)), proven.contains(event), "{event}");
+        }
+        assert!(!is_proven_failure(None));
+    }
+}

@@ -141,19 +141,22 @@ fn instants(detail: &OperationDetail) -> AnyView {
 /// How long the key keeps its answer, and how often it gave it.
 fn key_life(detail: &OperationDetail) -> AnyView {
     let replays = match detail.replays {
-        0 => "not once that is counted".to_owned(),
-        1 => "at least once".to_owned(),
-        n => format!("at least {n} times"),
+        0 => "none counted".to_owned(),
+        1 => "at least one".to_owned(),
+        n => format!("at least {n}"),
     };
     let kept = match (detail.tombstoned_at, detail.expires_at) {
         (Some(_), _) => fact("A repeat gets", "state and reference alone".to_owned()),
-        (None, None) => fact("Expires", "never: as long as what it made".to_owned()),
+        (None, None) => fact("Expires", "never: it is kept for ever".to_owned()),
+        (None, Some(_)) if detail.response.is_none() => {
+            fact("A repeat gets", "the outcome".to_owned())
+        }
         (None, Some(_)) => fact("A repeat gets", "the stored answer".to_owned()),
     };
     let facts = [
         Some(kept).filter(|_| detail.row.status.is_final()),
-        Some(fact("Answered again", replays)),
-        fact_at("Last time", detail.replayed_at),
+        Some(fact("Repeats answered", replays)),
+        fact_at("Last repeat", detail.replayed_at),
         fact_at("Expires from", detail.expires_at),
         fact_at("Tombstone since", detail.tombstoned_at),
     ];
@@ -173,9 +176,9 @@ fn policy(kind: &KindView) -> AnyView {
         Some(fact("Provider", provider)),
         Some(fact("Can be asked", yes_no(kind.lookup))),
         absent,
-        Some(fact("Call at most", text::span(kind.call_deadline_ms))),
-        Some(fact("Lease", text::span(kind.lease_ms))),
-        Some(fact("Settles within", text::span(kind.settle_window_ms))),
+        Some(fact("Call at most", text::length(kind.call_deadline_ms))),
+        Some(fact("Lease", text::length(kind.lease_ms))),
+        Some(fact("Settles within", text::length(kind.settle_window_ms))),
     ];
     group("Policy of its kind", facts.into_iter().flatten().collect())
 }

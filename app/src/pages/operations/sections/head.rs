@@ -53,17 +53,19 @@ pub fn Head<'a>(
                     <span>{row.operation.clone()}</span>
                     {flags(row)}
                 </p>
-                <h1 class="detail-key">
-                    <Key text=row.key.clone() whole=true/>
-                </h1>
+                <div class="detail-title">
+                    <h1 class="detail-key">
+                        <Key text=row.key.clone() whole=true/>
+                    </h1>
+                    <CopyButton text=row.key.clone() what="the key" link=false>
+                        <Icon name=IconName::Copy/>
+                    </CopyButton>
+                </div>
                 <p class="detail-sub">
                     {amount}
                     {format!("version {} as of ", row.version)}
                     <Timestamp at=detail.as_of/>
                     " "
-                    <CopyButton text=row.key.clone() what="the key" link=false>
-                        <Icon name=IconName::Copy/>
-                    </CopyButton>
                     <CopyButton text=format!("/operations/{}", row.id) what="link" link=true>
                         <Icon name=IconName::Copy/>
                     </CopyButton>

@@ -3,6 +3,7 @@
 use domain::{
     action::Subject,
     ids::OperationId,
+    operation::Status,
     view::{BodyView, ResponseView},
 };
 use leptos::prelude::*;
@@ -39,8 +40,23 @@ pub fn Response(
     id: OperationId,
     /// The stored answer.
     response: Option<ResponseView>,
+    /// Where the operation stands: what is over is answered also without a stored answer.
+    status: Status,
+    /// Whether its contents have expired.
+    tombstoned: bool,
 ) -> impl IntoView {
     let whole = format!("/operations/{id}/answer");
+    let without = match (status, tombstoned) {
+        (_, true) => "The stored answer has expired; a repeat gets state and reference alone.",
+        (Status::Succeeded, _) => {
+            "No answer of a service is stored. A repeat gets the outcome: that it happened, and the \
+             reference."
+        }
+        (Status::FailedTerminal, _) => {
+            "No answer of a service is stored. A repeat gets the outcome: that it did not happen."
+        }
+        _ => "No answer is stored; nothing is replayed yet.",
+    };
     let body = match response {
         Some(response) => {
             let line = format!("HTTP {} · {}", response.status, response.content_type);
@@ -60,8 +76,7 @@ pub fn Response(
             }
             .into_any()
         }
-        None => view! { <p class="prose">"No answer is stored; nothing is replayed yet."</p> }
-            .into_any(),
+        None => view! { <p class="prose">{without}</p> }.into_any(),
     };
     view! {
         <Part id="response" title="Stored answer">
