@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 use chrono::{DateTime, Utc};
 use domain::{
     idempotency::{Fingerprint, HASH_VERSION, IdempotencyKey, InvalidKey},
-    ids::OperationId,
+    ids::{OperationId, TenantId},
     json::Json,
     money::Money,
     operation::Status,
@@ -138,15 +138,21 @@ impl Admission {
 }
 
 /// A request that passed every check that needs no row.
-struct Checked {
-    target_tenant: domain::ids::TenantId,
-    kind: KindPolicy,
+struct Read {
     key: IdempotencyKey,
     payload: Json,
+}
+
+/// A request that may burn its key.
+struct Checked<'a> {
+    target_tenant: TenantId,
+    kind: KindPolicy,
+    key: &'a IdempotencyKey,
+    payload: &'a Json,
     amount: Option<Money>,
 }
 
-impl Checked {
+impl Checked<'_> {
     fn fingerprint(&self, version: i16) -> Option<Fingerprint> {
         Fingerprint::of(
             version,
@@ -154,7 +160,7 @@ impl Checked {
             &self.kind.name,
             self.amount.as_ref().map(|money| money.amount_minor),
             self.amount.as_ref().map(|money| money.currency.as_str()),
-            &self.payload,
+            self.payload,
         )
     }
 }
@@ -179,13 +185,13 @@ impl Engine {
         by: &ServiceCaller,
         request: &Reserve,
     ) -> Result<Admission, EngineError> {
-        let checked = self.check_reserve(by, request).await?;
+        let read = self.read_reserve(by, request)?;
         let until = Instant::now() + request.wait.min(MAX_WAIT);
         loop {
-            let admission = retrying(|| self.reserve_once(by, request, &checked)).await?;
+            let admission = retrying(|| self.reserve_once(by, request, &read)).await?;
             if !matches!(admission, Admission::InProgress { .. }) || Instant::now() >= until {
                 if let Some(id) = admission.given_again() {
-                    self.replays.count(Target { tenant: checked.target_tenant, id });
+                    self.replays.count(Target { tenant: by.tenant_id(), id });
                 }
                 return Ok(admission);
             }
@@ -193,12 +199,8 @@ impl Engine {
         }
     }
 
-    /// Everything that can be refused before a row exists: a typo must not burn the key (D08).
-    async fn check_reserve(
-        &self,
-        by: &ServiceCaller,
-        request: &Reserve,
-    ) -> Result<Checked, EngineError> {
+    /// What can be refused without a connection.
+    fn read_reserve(&self, by: &ServiceCaller, request: &Reserve) -> Result<Read, EngineError> {
         if request.operation.starts_with("console.") {
             return Err(EngineError::refused(Code::KeyReserved));
         }
@@ -213,32 +215,26 @@ impl Engine {
                 EngineError::field(code, "key", error.to_string())
             })?;
         by.require(&request.operation)?;
-        let mut db = self.pools.engine().acquire().await?;
-        let kind = kind::find(&mut db, by.tenant_id(), &request.operation)
-            .await?
-            .ok_or_else(|| EngineError::refused(Code::KindUnknown))?;
-        drop(db);
-        let payload = payload::parse(&request.payload, limits)?;
-        let amount =
-            payload::amount(&kind, &payload, request.amount_minor, request.currency.as_deref())?;
-        Ok(Checked { target_tenant: by.tenant_id(), kind, key, payload, amount })
+        Ok(Read { key, payload: payload::parse(&request.payload, limits)? })
     }
 
+    /// The kind is read in the transaction that claims: whoever waits for a connection waits once (R16).
     async fn reserve_once(
         &self,
         by: &ServiceCaller,
         request: &Reserve,
-        checked: &Checked,
+        read: &Read,
     ) -> Result<Admission, EngineError> {
         let mut tx = self.pools.begin_engine().await?;
-        let admission = match insert(&mut tx, by, request, checked).await? {
-            Some(id) => Some(self.admit_first(&mut tx, by, request, checked, id).await),
-            None => admit_repeat(&mut tx, by, request, checked).await?,
+        let checked = check(&mut tx, by, request, read).await?;
+        let admission = match insert(&mut tx, by, request, &checked).await? {
+            Some(id) => Some(self.admit_first(&mut tx, by, request, &checked, id).await),
+            None => admit_repeat(&mut tx, by, request, &checked).await?,
         };
         let Some(admission) = admission else {
             // The rival rolled back between the two statements: the key is free again.
             tx.rollback().await?;
-            return Box::pin(self.reserve_once(by, request, checked)).await;
+            return Box::pin(self.reserve_once(by, request, read)).await;
         };
         commit_unless_fault(tx, admission).await
     }
@@ -248,11 +244,11 @@ impl Engine {
         tx: &mut Tx,
         by: &ServiceCaller,
         request: &Reserve,
-        checked: &Checked,
+        checked: &Checked<'_>,
         id: OperationId,
     ) -> Result<Admission, EngineError> {
         let target = Target { tenant: by.tenant_id(), id };
-        let terms = payload::terms(&checked.kind, &checked.payload, &self.settings.search_secret);
+        let terms = payload::terms(&checked.kind, checked.payload, &self.settings.search_secret);
         if !terms.is_empty() {
             term::insert(tx, target, &terms).await?;
         }
@@ -264,11 +260,32 @@ impl Engine {
     }
 }
 
+/// What the kind refuses before a row exists: a typo must not burn the key (D08).
+async fn check<'a>(
+    tx: &mut Tx,
+    by: &ServiceCaller,
+    request: &Reserve,
+    read: &'a Read,
+) -> Result<Checked<'a>, EngineError> {
+    let kind = kind::find(tx, by.tenant_id(), &request.operation)
+        .await?
+        .ok_or_else(|| EngineError::refused(Code::KindUnknown))?;
+    let (beside, currency) = (request.amount_minor, request.currency.as_deref());
+    let amount = payload::amount(&kind, &read.payload, beside, currency)?;
+    Ok(Checked {
+        target_tenant: by.tenant_id(),
+        kind,
+        key: &read.key,
+        payload: &read.payload,
+        amount,
+    })
+}
+
 async fn insert(
     tx: &mut Tx,
     by: &ServiceCaller,
     request: &Reserve,
-    checked: &Checked,
+    checked: &Checked<'_>,
 ) -> Result<Option<OperationId>, EngineError> {
     let fingerprint = checked
         .fingerprint(HASH_VERSION)

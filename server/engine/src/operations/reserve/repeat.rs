@@ -34,7 +34,7 @@ pub(super) async fn admit_repeat(
     tx: &mut Tx,
     by: &ServiceCaller,
     request: &Reserve,
-    checked: &Checked,
+    checked: &Checked<'_>,
 ) -> Result<Option<Result<Admission, EngineError>>, EngineError> {
     let tenant = by.tenant_id();
     let Some(id) =
@@ -88,7 +88,7 @@ async fn keep_conflict(
     tx: &mut Tx,
     by: &ServiceCaller,
     request: &Reserve,
-    checked: &Checked,
+    checked: &Checked<'_>,
     row: &Operation,
 ) -> Result<(), EngineError> {
     let Some(asked) = checked.fingerprint(row.hash_version) else {
