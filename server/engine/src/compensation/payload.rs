@@ -7,9 +7,7 @@ use crate::{
     error::EngineError,
     operations::check_own,
     settings::Limits,
-    store::{
-        compensation::Corrected, kind::KindPolicy, operation::Operation, unwind::StepOperation,
-    },
+    store::{correction::Corrected, kind::KindPolicy, operation::Operation, unwind::StepOperation},
 };
 
 /// What is known of the operation to undo.

@@ -23,7 +23,7 @@ use crate::{
     store::{
         Target, answer, compensation,
         compensation::{Link, LinkChange, NewLink},
-        kind,
+        correction, kind,
         kind::KindPolicy,
         operation::{Change, Operation},
         workflow::{self, Address},
@@ -115,7 +115,7 @@ pub async fn check_request(
 ) -> Result<Foreseen, EngineError> {
     refuse_in_workflow(tx, row).await?;
     let undo = undo_policy(tx, row.target, kind).await?.map_err(|why| cannot(row, why))?;
-    let corrected = compensation::corrected(tx, row.target).await?;
+    let corrected = correction::latest(tx, row.target).await?;
     if Effect::of(row.status, corrected.map(|corrected| corrected.happened)) == Effect::None {
         return Err(cannot(row, "It did not happen: there is nothing to undo.".into()));
     }
@@ -281,7 +281,7 @@ pub(super) async fn drive(
 ) -> Result<(), EngineError> {
     use CompensationState as C;
     loop {
-        let corrected = compensation::corrected(moves.db, row.target).await?;
+        let corrected = correction::latest(moves.db, row.target).await?;
         let happened = corrected.as_ref().map(|corrected| corrected.happened);
         let event = match (Effect::of(row.status, happened), row.status) {
             (Effect::Happened, _) => {
@@ -336,7 +336,7 @@ pub(super) async fn begin(
     reason: Option<&str>,
 ) -> Result<(), EngineError> {
     let payload = answer::payload(moves.db, row.target).await?;
-    let corrected = compensation::corrected(moves.db, row.target).await?;
+    let corrected = correction::latest(moves.db, row.target).await?;
     let forward = Forward::of(row, corrected.as_ref());
     let work =
         undo_work(&forward, undo, payload.as_deref(), link.amount.as_ref(), &settings.limits)

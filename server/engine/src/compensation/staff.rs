@@ -26,7 +26,7 @@ use crate::{
     store::{
         Target, compensation,
         compensation::{Link, LinkChange},
-        evidence, incident, kind,
+        correction, evidence, incident, kind,
         operation::{self, Operation},
         workflow::{self, Address},
     },
@@ -135,7 +135,7 @@ async fn may_retry(
     for undo in undos {
         refuse_if_it_may_have_happened(tx, undo).await?;
     }
-    let corrected = compensation::corrected(tx, row.target).await?;
+    let corrected = correction::latest(tx, row.target).await?;
     if Effect::of(row.status, corrected.map(|corrected| corrected.happened)) != Effect::Happened {
         return Err(refused(
             Code::NotAllowedInState,
@@ -196,7 +196,7 @@ async fn refuse_if_it_may_have_happened(
             format!("An incident is open about the undo {id}: it may have happened."),
         ));
     }
-    if compensation::corrected(tx, undo.target).await?.is_some_and(|corrected| corrected.happened) {
+    if correction::latest(tx, undo.target).await?.is_some_and(|corrected| corrected.happened) {
         return Err(refused(
             Code::NotAllowedInState,
             format!("The undo {id} was corrected: it did happen."),

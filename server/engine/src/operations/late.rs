@@ -11,7 +11,7 @@ use super::{finish::FinishOutcome, guards::differs, moves::Moves};
 use crate::{
     error::EngineError,
     store::{
-        compensation::{self, Corrected},
+        correction::{self, Corrected},
         event,
         evidence::{self, DoneEvidence, NewEvidence},
         kind::KindPolicy,
@@ -102,7 +102,8 @@ pub(crate) async fn keep_evidence(
             .await?;
     }
     // What a person said wrongly and two put right is compared as it was put right.
-    let corrected = compensation::corrected(moves.db, row.target).await?;
+    let corrected =
+        if row.status.is_final() { correction::latest(moves.db, row.target).await? } else { None };
     let other_reference =
         done && names_another(row, corrected.as_ref(), known.as_ref(), said.external_reference);
     if other_reference {

@@ -318,35 +318,6 @@ pub async fn stops_retry(db: &mut PgConnection, forward: Target) -> Result<bool,
     Ok(stops)
 }
 
-/// A correction of what is recorded.
-#[derive(Clone, Debug)]
-pub struct Corrected {
-    /// Whether it happened.
-    pub happened: bool,
-    /// The provider's reference.
-    pub external_reference: Option<String>,
-}
-
-/// The latest correction of an operation; `None` without one.
-///
-/// # Errors
-/// The database's.
-pub async fn corrected(
-    db: &mut PgConnection,
-    target: Target,
-) -> Result<Option<Corrected>, EngineError> {
-    let corrected = sqlx::query_as!(
-        Corrected,
-        "select happened, external_reference from corrections
-         where tenant_id = $1 and operation_id = $2 order by id desc limit 1",
-        target.tenant.uuid(),
-        target.id.uuid(),
-    )
-    .fetch_optional(db)
-    .await?;
-    Ok(corrected)
-}
-
 /// Has the links that wait for an operation looked at now.
 ///
 /// # Errors

@@ -24,6 +24,15 @@ pub struct NewCorrection<'a> {
     pub approval: Uuid,
 }
 
+/// What a correction says is true.
+#[derive(Clone, Debug)]
+pub struct Corrected {
+    /// It happened, or it did not.
+    pub happened: bool,
+    /// The provider's reference, where it happened.
+    pub external_reference: Option<String>,
+}
+
 /// Writes a correction.
 ///
 /// # Errors
@@ -51,20 +60,25 @@ pub async fn insert(
     Ok(())
 }
 
-/// What the latest correction says is true of an operation; `None` where nobody corrected it.
-/// The guard of C4 and C5 reads it.
+/// The latest correction of an operation; `None` where nobody corrected it.
+/// The guards of C4 and C5 read it, and late evidence is weighed against it.
 ///
 /// # Errors
 /// The database's.
-pub async fn happened(db: &mut PgConnection, target: Target) -> Result<Option<bool>, EngineError> {
-    let happened = sqlx::query_scalar!(
-        "select happened from corrections where tenant_id = $1 and operation_id = $2 order by id desc limit 1",
+pub async fn latest(
+    db: &mut PgConnection,
+    target: Target,
+) -> Result<Option<Corrected>, EngineError> {
+    let corrected = sqlx::query_as!(
+        Corrected,
+        "select happened, external_reference from corrections
+         where tenant_id = $1 and operation_id = $2 order by id desc limit 1",
         target.tenant.uuid(),
         target.id.uuid(),
     )
     .fetch_optional(db)
     .await?;
-    Ok(happened)
+    Ok(corrected)
 }
 
 /// An operation's corrections, the latest first.
