@@ -17,6 +17,8 @@ test('an unknown payment is found, read, confirmed once, and its receipt is the 
   await expect(page).toHaveURL(new RegExp(`/operations/${payment.id}$`))
   await expect(page.getByText('Not safe to retry')).toBeVisible()
   await expect(page.getByText('offers no lookup').first()).toBeVisible()
+  // What the kind says of its provider and what the provider said of this effect agree.
+  await expect(page.getByText('yes, but not about this effect')).toBeVisible()
   await alive(page)
 
   await page.locator(`a[href^="/operations/${payment.id}/confirm"]`).first().click()

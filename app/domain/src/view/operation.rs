@@ -77,6 +77,9 @@ pub struct OperationDetail {
     pub takeovers: i32,
     /// Questions that reconciliation asked.
     pub reconcile_tries: i32,
+    /// Whether the provider's last answer was that for this effect it offers no lookup, whatever the
+    /// kind says.
+    pub asked_in_vain: bool,
     /// When reconciliation asks next.
     pub next_reconcile_at: Option<DateTime<Utc>>,
     /// When it may be tried again.

@@ -130,6 +130,7 @@ impl Engine {
                 claims: detail.claims,
                 takeovers: detail.takeovers,
                 reconcile_tries: detail.reconcile_tries,
+                asked_in_vain: told.asked_in_vain,
                 next_reconcile_at: detail.next_reconcile_at,
                 next_at: detail.next_at,
                 started_at: detail.started_at,

@@ -1,10 +1,6 @@
 //! The facts beside the story: identity, the lease, counts, instants, and the kind's policy.
 
-use domain::{
-    lease::LeaseState,
-    operation::Status,
-    view::{KindView, OperationDetail},
-};
+use domain::{lease::LeaseState, operation::Status, view::OperationDetail};
 use leptos::prelude::*;
 
 use crate::{
@@ -31,7 +27,7 @@ pub fn FactsColumn<'a>(
             {counts(detail)}
             {instants(detail)}
             {key_life(detail)}
-            {policy(&detail.kind)}
+            {policy(detail)}
         </div>
     }
     .into_any()
@@ -163,18 +159,23 @@ fn key_life(detail: &OperationDetail) -> AnyView {
     group("Life of its key", facts.into_iter().flatten().collect())
 }
 
-fn policy(kind: &KindView) -> AnyView {
+fn policy(detail: &OperationDetail) -> AnyView {
+    let kind = &detail.kind;
     let yes_no = |value: bool| if value { "yes" } else { "no" };
     let provider = kind.provider.clone().unwrap_or_else(|| "none".to_owned());
     let absent = kind
         .lookup
         .then(|| fact("\u{201c}Not found\u{201d} is proof", yes_no(kind.absent_is_proof)));
+    let asked = match (kind.lookup, detail.asked_in_vain) {
+        (true, true) => "yes, but not about this effect",
+        (lookup, _) => yes_no(lookup),
+    };
     let facts = [
         Some(fact("Kind", kind.name.clone())),
         Some(fact("A repeat would harm", yes_no(kind.irreversible))),
         Some(fact("Moves money", yes_no(kind.money))),
         Some(fact("Provider", provider)),
-        Some(fact("Can be asked", yes_no(kind.lookup))),
+        Some(fact("Can be asked", asked)),
         absent,
         Some(fact("Call at most", text::length(kind.call_deadline_ms))),
         Some(fact("Lease", text::length(kind.lease_ms))),
