@@ -1,7 +1,7 @@
 //! How two amounts of money differ, in words and never through a float: the same on the server and
 //! in the island that follows what is typed.
 
-use domain::money::Money;
+use domain::money::{Money, parse_typed_amount};
 
 /// Where there is no difference.
 pub(crate) const NONE: &str = "none";
@@ -35,13 +35,15 @@ pub(crate) fn in_words(record: &Money, stated: &Money) -> String {
     }
 }
 
-/// The same for what somebody typed: an amount in minor units, and a currency that may be left out.
+/// The same for what somebody typed: an amount, and a currency that may be left out.
 #[must_use]
-pub(crate) fn typed(record: &Money, amount_minor: &str, currency: &str) -> String {
-    let Ok(amount_minor) = amount_minor.trim().parse() else { return NOTHING.to_owned() };
+pub(crate) fn typed(record: &Money, amount: &str, currency: &str) -> String {
     let currency = match currency.trim() {
         "" => record.currency.clone(),
         currency => currency.to_ascii_uppercase(),
+    };
+    let Some(amount_minor) = parse_typed_amount(amount, &currency) else {
+        return NOTHING.to_owned();
     };
     in_words(record, &Money { amount_minor, currency })
 }
@@ -82,7 +84,10 @@ mod tests {
         let record = money(12_900, "EUR");
         for (amount, currency, words) in [
             ("", "EUR", "\u{2013}"),
-            ("129.00", "EUR", "\u{2013}"),
+            ("129.", "EUR", "\u{2013}"),
+            ("129.0", "EUR", "\u{2013}"),
+            ("129.00", "EUR", "none"),
+            ("129,01", "", "+0.01 EUR"),
             (" 12900 ", "", "none"),
             ("12901", "eur", "+0.01 EUR"),
             ("12900", "usd", "another currency"),

@@ -166,7 +166,7 @@ fields! {
     /// The provider's reference.
     ExternalReference = "external_reference", "Provider\u{2019}s reference", "If it happened, give the reference under which the provider keeps it, at most 512 characters; what did not happen has none.";
     /// The amount in the evidence.
-    AmountMinor = "amount_minor", "Amount in the evidence", "A whole number of the currency\u{2019}s smallest unit, such as 12900 for 129.00 EUR. Evidence of another amount than the one on record is not evidence of this effect.";
+    AmountMinor = "amount_minor", "Amount in the evidence", "An amount as a statement has it, such as 129.00, or a whole number of the currency\u{2019}s smallest unit, such as 12900. Evidence of another amount than the one on record is not evidence of this effect.";
     /// The currency in the evidence.
     Currency = "currency", "Currency in the evidence", "Three capital letters, such as EUR.";
     /// Why.

@@ -6,7 +6,7 @@ use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
-pub use read::parse_amount;
+pub use read::{parse_amount, parse_typed_amount};
 
 /// An amount of money: an integer number of the currency's smallest unit.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]

@@ -6,7 +6,7 @@
 use domain::{
     action::{Outcome, Subject, TargetType, Verb},
     ids::OperationId,
-    money::parse_currency,
+    money::{parse_currency, parse_typed_amount},
     problem::Code,
     record::RecordName,
 };
@@ -45,16 +45,19 @@ impl Posted {
         }
         let version =
             self.version.trim().parse().map_err(|_| RefusalView::field(Field::Version))?;
-        let amount_minor = match self.amount_minor.trim() {
-            "" => None,
-            digits => Some(digits.parse().map_err(|_| RefusalView::field(Field::AmountMinor))?),
-        };
         let currency = match self.currency.trim() {
             "" => None,
             code => Some(
                 parse_currency(&code.to_ascii_uppercase())
                     .map_err(|_| RefusalView::field(Field::Currency))?,
             ),
+        };
+        let amount_minor = match self.amount_minor.trim() {
+            "" => None,
+            typed => {
+                let read = parse_typed_amount(typed, currency.as_deref().unwrap_or_default());
+                Some(read.ok_or_else(|| RefusalView::field(Field::AmountMinor))?)
+            }
         };
         Ok(ActionRequest {
             // A word that is no outcome is no choice; the engine refuses that and records it.
@@ -174,10 +177,22 @@ mod tests {
     }
 
     #[test]
+    fn an_amount_is_read_as_a_statement_has_it_and_in_minor_units() {
+        for typed in ["129.00", "129,00", "12900"] {
+            let asked = Posted { amount_minor: typed.into(), currency: "eur".into(), ..posted() };
+            assert_eq!(request(&asked).unwrap().amount_minor, Some(12_900), "{typed}");
+        }
+    }
+
+    #[test]
     fn a_slip_names_its_field() {
         let cases = [
             (Posted { version: String::new(), ..posted() }, Field::Version),
             (Posted { amount_minor: "12.90".into(), ..posted() }, Field::AmountMinor),
+            (
+                Posted { amount_minor: "12.9".into(), currency: "EUR".into(), ..posted() },
+                Field::AmountMinor,
+            ),
             (
                 Posted { amount_minor: "1".into(), currency: "euro".into(), ..posted() },
                 Field::Currency,

@@ -56,7 +56,7 @@ pub fn ConfirmForm<'a>(
             "Confirm the outcome",
             "Confirm the chosen outcome",
             if detail.kind.lookup { "Asking the provider, then deciding" } else { "Deciding" },
-            labels(),
+            labels(detail),
         )
     };
     let without = without_evidence(&kept, files);
@@ -122,17 +122,30 @@ pub fn ConfirmForm<'a>(
     .into_any()
 }
 
+/// Whether an outcome takes two people, as far as the record tells: money that did not move, and amounts
+/// from the kind's threshold on (A5). What contradicts it may ask for a second person besides.
+pub(crate) fn takes_two(detail: &OperationDetail, outcome: Outcome) -> bool {
+    match outcome {
+        Outcome::Happened => detail.kind.approval_threshold_minor.is_some_and(|threshold| {
+            detail.row.amount.as_ref().is_none_or(|money| money.amount_minor >= threshold)
+        }),
+        Outcome::NotHappenedRetry | Outcome::NotHappenedStop => detail.kind.money,
+    }
+}
+
 /// The button's words by the choice.
-fn labels() -> Vec<(String, String)> {
+fn labels(detail: &OperationDetail) -> Vec<(String, String)> {
     Outcome::ALL
         .into_iter()
         .map(|outcome| {
             let words = match outcome {
-                Outcome::Happened => "Confirm: it happened",
-                Outcome::NotHappenedRetry => "Confirm: it did not happen, try again",
-                Outcome::NotHappenedStop => "Confirm: it did not happen, stop",
+                Outcome::Happened => "it happened",
+                Outcome::NotHappenedRetry => "it did not happen, try again",
+                Outcome::NotHappenedStop => "it did not happen, stop",
             };
-            (outcome.as_str().to_owned(), words.to_owned())
+            let does =
+                if takes_two(detail, outcome) { "Ask for a second person" } else { "Confirm" };
+            (outcome.as_str().to_owned(), format!("{does}: {words}"))
         })
         .collect()
 }
@@ -206,23 +219,33 @@ fn choices(
         .filter(|at| *at > detail.as_of)
         .map(|at| format!(" Possible from {}.", text::instant(at)))
         .unwrap_or_default();
-    let second =
-        if detail.kind.money { " It moves money: this needs a second person." } else { "" };
+    let second = |outcome, why| if takes_two(detail, outcome) { why } else { "" };
+    let large = second(
+        Outcome::Happened,
+        match detail.row.amount {
+            Some(_) => " From this amount on a second person decides.",
+            None => " Its amount is not known: a second person decides.",
+        },
+    );
+    let unmoved = second(
+        Outcome::NotHappenedStop,
+        " It says of money that it did not move: a second person decides.",
+    );
     let options = vec![
         (
             Outcome::Happened,
             "It happened",
-            "The provider\u{2019}s reference is required.".to_owned(),
+            format!("The provider\u{2019}s reference is required.{large}"),
         ),
         (
             Outcome::NotHappenedRetry,
             "It did not happen: try again",
-            format!("The same operation gets one attempt more.{second}{early}"),
+            format!("The same operation gets one attempt more.{unmoved}{early}"),
         ),
         (
             Outcome::NotHappenedStop,
             "It did not happen: stop",
-            format!("It ends as failed; the key stays closed.{second}{early}"),
+            format!("It ends as failed; the key stays closed.{unmoved}{early}"),
         ),
     ];
     choose("What happened?", options, chosen, wrong)
@@ -311,8 +334,8 @@ fn evidence_amount(record: &Money, kept: &Kept, refusal: Option<&RefusalView>) -
     let fields = (Field::AmountMinor.as_str().to_owned(), Field::Currency.as_str().to_owned());
     let values = (kept.amount_minor.clone(), currency.clone());
     let help = format!(
-        "In the currency\u{2019}s smallest unit: {} for {record}. Another amount than the one on record is \
-         refused.",
+        "As the statement has it, with its decimals, or as a whole number of the smallest unit: {} is \
+         {record}. Another amount than the one on record is refused.",
         record.amount_minor
     );
     let difference = view! {
@@ -333,7 +356,7 @@ fn evidence_amount(record: &Money, kept: &Kept, refusal: Option<&RefusalView>) -
                 <input
                     class="input"
                     type="text"
-                    inputmode="numeric"
+                    inputmode="decimal"
                     id="amount_minor"
                     name="amount_minor"
                     value=kept.amount_minor.clone()

@@ -27,6 +27,21 @@ pub fn parse_amount(text: &str) -> Option<Money> {
     Some(Money { amount_minor, currency })
 }
 
+/// What somebody typed beside a currency, in its minor units: a whole number is in minor units already, as
+/// in the JSON API; one with all its decimals, `129.00`, is an amount as a statement has it. Anything
+/// between the two, such as `1,234` or `12.9` euros, is not read: it could be meant either way.
+#[must_use]
+pub fn parse_typed_amount(text: &str, currency: &str) -> Option<i64> {
+    let text = text.trim();
+    if let Ok(amount_minor) = text.parse() {
+        return Some(amount_minor);
+    }
+    let amount_minor = parse_amount(&format!("{text} {currency}"))?.amount_minor;
+    // With all its decimals, an amount has the digits of its minor units and no others.
+    let digits: String = text.chars().filter(char::is_ascii_digit).collect();
+    (digits.parse() == Ok(amount_minor.unsigned_abs())).then_some(amount_minor)
+}
+
 /// The number and the currency beside it, in either order: a code with a space between, for a key may
 /// begin with three letters too, or the sign of one currency alone.
 fn apart(text: &str) -> Option<(&str, String)> {
@@ -117,6 +132,30 @@ mod tests {
             ("\u{2212}0.05 EUR", money(-5, "EUR")),
         ] {
             assert_eq!(parse_amount(text), Some(amount), "{text}");
+        }
+    }
+
+    #[test]
+    fn what_is_typed_beside_a_currency_is_an_amount_with_its_decimals_or_minor_units() {
+        for (text, currency, minor) in [
+            ("12900", "EUR", Some(12_900)),
+            (" 129.00 ", "EUR", Some(12_900)),
+            ("129,00", "EUR", Some(12_900)),
+            ("1,234.50", "USD", Some(123_450)),
+            ("-0.05", "EUR", Some(-5)),
+            ("4,200", "JPY", Some(4_200)),
+            ("1.234", "KWD", Some(1_234)),
+            ("129", "EUR", Some(129)),
+            ("129.0", "EUR", None),
+            ("129.", "EUR", None),
+            ("1,234", "EUR", None),
+            ("1,234", "KWD", None),
+            ("129.00", "", None),
+            ("129.00 USD", "EUR", None),
+            ("", "EUR", None),
+            ("much", "EUR", None),
+        ] {
+            assert_eq!(parse_typed_amount(text, currency), minor, "{text} {currency}");
         }
     }
 

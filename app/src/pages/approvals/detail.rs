@@ -195,6 +195,9 @@ fn difference(request: &ApprovalView) -> AnyView {
         }
     };
     let seen = &request.seen;
+    // Only an operation's state says whether machines have given up.
+    let manual = (request.target_type == TargetType::Operation)
+        .then(|| row("The record needs a person", person(seen), now.map(person)));
     let provider = request.provider.clone().map(|said| {
         view! { <tr><th scope="row">"The provider said"</th><td>{said}</td><td>"is asked again before it is carried out"</td></tr> }
     });
@@ -211,7 +214,7 @@ fn difference(request: &ApprovalView) -> AnyView {
                 <tbody>
                     {row("State", word(seen), now.map(word))}
                     {row("Version", seen.version.to_string(), now.map(|now| now.version.to_string()))}
-                    {row("The record needs a person", person(seen), now.map(person))}
+                    {manual}
                     {provider}
                 </tbody>
             </table>

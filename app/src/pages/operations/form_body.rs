@@ -1,7 +1,7 @@
 //! A form page's content: the verdict, why an earlier try was refused, what is known, the form.
 
 use domain::{
-    action::Verb,
+    action::{Outcome, Verb},
     problem::Code,
     reconciliation::ProviderAnswer,
     view::{ActionOffer, CompensationPlan, EvidenceFile, OperationDetail, Receipt},
@@ -12,7 +12,7 @@ use super::{
     known::WhatIsKnown,
     refusal::RefusalSummary,
     sections::{count_facts, lease_facts},
-    words,
+    words::{self, Lookup},
 };
 use crate::{
     api::{
@@ -20,7 +20,7 @@ use crate::{
         refused::{Kept, RefusedForm},
     },
     components::{
-        confirm_form::ConfirmForm,
+        confirm_form::{ConfirmForm, takes_two},
         form_field::LineField,
         given_back::given_back,
         icon::{Icon, IconName},
@@ -142,10 +142,15 @@ fn form(
     enabled: bool,
 ) -> AnyView {
     let status = detail.row.status;
+    let asks =
+        verb == Verb::Confirm && Outcome::ALL.into_iter().any(|outcome| takes_two(detail, outcome));
+    let second = asks.then_some(
+        "Where your choice takes a second person, nothing is decided until somebody else agrees.",
+    );
     let consequence = view! {
         <div class="consequence">
             <Icon name=IconName::Info/>
-            <p>{words::consequence(verb, status, detail.kind.lookup)}</p>
+            <p>{words::consequence(verb, status, Lookup::of(detail))} {second}</p>
         </div>
     }
     .into_any();

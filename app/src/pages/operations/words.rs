@@ -1,6 +1,10 @@
 //! What each action is called and what it will do, so that a link, a button and a menu say the same.
 
-use domain::{action::Verb, operation::Status, view::ActionOffer};
+use domain::{
+    action::Verb,
+    operation::Status,
+    view::{ActionOffer, OperationDetail},
+};
 
 /// Whether a verb has a form of its own.
 #[must_use]
@@ -49,41 +53,70 @@ pub const fn offer(verb: Verb, status: Status) -> &'static str {
     }
 }
 
-/// What follows, in a sentence or two above the button. `asked`: whether the provider offers a lookup.
+/// Whether the provider of an operation can be asked about it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Lookup {
+    /// Its kind says so, and nothing says otherwise.
+    Offered,
+    /// Its kind says so; the provider last said that it offers none for this effect.
+    InVain,
+    /// Its kind says that it offers none.
+    Missing,
+}
+
+impl Lookup {
+    /// That of an operation.
+    #[must_use]
+    pub const fn of(detail: &OperationDetail) -> Self {
+        match (detail.kind.lookup, detail.asked_in_vain) {
+            (false, _) => Self::Missing,
+            (true, true) => Self::InVain,
+            (true, false) => Self::Offered,
+        }
+    }
+}
+
+/// What follows, in a sentence or two above the button.
 #[must_use]
-pub const fn consequence(verb: Verb, status: Status, asked: bool) -> &'static str {
-    match (verb, status) {
-        (Verb::Confirm, _) if !asked => {
+pub const fn consequence(verb: Verb, status: Status, lookup: Lookup) -> &'static str {
+    match (verb, status, lookup) {
+        (Verb::Confirm, _, Lookup::Missing) => {
             "Your decision ends the uncertainty on the record, once, under your name. The provider offers no lookup and is not asked first: nothing but your evidence stands behind it."
         }
-        (Verb::Confirm, _) => {
+        (Verb::Confirm, _, Lookup::InVain) => {
+            "Your decision ends the uncertainty on the record, once, under your name. The provider offered no lookup for this effect. Where it can be asked, it is asked once more; unless it answers then, nothing but your evidence stands behind it."
+        }
+        (Verb::Confirm, _, Lookup::Offered) => {
             "Your decision ends the uncertainty on the record, once, under your name. Where the provider can be asked, it is asked again first; if it says the contrary, nothing is decided."
         }
-        (Verb::Release, Status::Executing) => {
+        (Verb::Release, Status::Executing, _) => {
             "The operation becomes unknown and is reconciled; it does not run again by being released. The old holder can write nothing more, but a late answer of it is kept as evidence and shown."
         }
-        (Verb::Release, _) => {
+        (Verb::Release, _, _) => {
             "The call has not begun, so nothing can have happened. The next worker may claim it; the old holder can write nothing more."
         }
-        (Verb::Reconcile, _) if !asked => {
+        (Verb::Reconcile, _, Lookup::Missing) => {
             "Reconciliation takes it up at once, but the provider offers no lookup. Where it does not remember the key either, nothing can be asked, and a person still has to decide."
         }
-        (Verb::Reconcile, _) => {
+        (Verb::Reconcile, _, Lookup::InVain) => {
+            "The provider offered no lookup for this effect. Where it can be asked, it is asked again at once, all the same. The operation stays unknown until there is proof."
+        }
+        (Verb::Reconcile, _, Lookup::Offered) => {
             "Where the provider can be asked, it is asked again at once. The operation stays unknown until there is proof."
         }
-        (Verb::Retry, _) => {
+        (Verb::Retry, _, _) => {
             "The same operation is tried again, with the same key at the provider, and gets one attempt more."
         }
-        (Verb::Cancel, Status::FailedRetryable) => {
+        (Verb::Cancel, Status::FailedRetryable, _) => {
             "No further attempt is made. The key stays closed: the same request gets the stored failure."
         }
-        (Verb::Cancel, _) => {
+        (Verb::Cancel, _, _) => {
             "The call has not begun and will not. The key stays closed: the same request gets the stored failure."
         }
-        (Verb::Correct, _) => {
+        (Verb::Correct, _, _) => {
             "A second person decides about it. A correcting record is written beside the confirmation; the operation keeps its state, and both stay visible."
         }
-        (Verb::Compensate, _) => {
+        (Verb::Compensate, _, _) => {
             "The undo is an operation of its own, with its own key and its own outcome, which can fail or stay unknown. Where money moves, a second person decides about it."
         }
         _ => "Your decision stands on the record under your name.",
@@ -159,17 +192,18 @@ mod tests {
     #[test]
     fn a_dangerous_release_names_its_consequence() {
         assert_eq!(button(Verb::Release, Status::Executing), "Release: becomes unknown");
-        let release = consequence(Verb::Release, Status::Executing, true);
+        let release = consequence(Verb::Release, Status::Executing, Lookup::Offered);
         assert!(release.contains("does not run again"));
     }
 
     #[test]
     fn nobody_is_told_that_a_provider_without_a_lookup_is_asked() {
         for verb in [Verb::Confirm, Verb::Reconcile] {
-            let words = |asked| consequence(verb, Status::Unknown, asked);
-            assert!(words(true).contains("The provider is asked again"), "{verb}");
-            assert!(!words(false).contains("asked again"), "{verb}");
-            assert!(words(false).contains("offers no lookup"), "{verb}");
+            let words = |lookup| consequence(verb, Status::Unknown, lookup);
+            assert!(words(Lookup::Offered).contains("it is asked again"), "{verb}");
+            assert!(words(Lookup::InVain).contains("no lookup for this effect"), "{verb}");
+            assert!(!words(Lookup::Missing).contains("asked again"), "{verb}");
+            assert!(words(Lookup::Missing).contains("offers no lookup"), "{verb}");
         }
     }
 }
