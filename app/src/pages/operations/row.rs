@@ -147,14 +147,14 @@ fn reference_cell(reference: Option<String>) -> AnyView {
     .into_any()
 }
 
-/// Who holds it: `w-3, beat 4 s ago`, or since when its lease is over.
+/// That it is held and by whom: `beat 4 s ago, w-3`, or since when its lease is over.
 fn lease(lease: &LeaseView, as_of: DateTime<Utc>) -> AnyView {
     let owner = lease.owner.clone().unwrap_or_default();
     match lease.state {
         LeaseState::None => ().into_any(),
         LeaseState::Live => {
-            let beat = lease.beat_at.map(|at| format!(", beat {}", text::ago(at, as_of)));
-            view! { <span class="lease-live">{owner} {beat}</span> }.into_any()
+            let beat = lease.beat_at.map(|at| format!("beat {}, ", text::ago(at, as_of)));
+            view! { <span class="lease-live" title=owner.clone()>{beat} {owner}</span> }.into_any()
         }
         LeaseState::Stale => {
             let since = lease.lease_until.map_or_else(String::new, |until| {
