@@ -266,11 +266,11 @@ pub fn list_of(cause: Cause) -> Option<String> {
         Cause::ApprovalMine | Cause::ApprovalOthers => "/approvals".into(),
         Cause::BlockedWorkflow => href("/workflows", [("status", "blocked")]),
         Cause::DeadEvent => href("/outbox", [("status", "dead")]),
-        Cause::UntakenMessage => href("/inbox", [("status", "dead")]),
         Cause::OpenIncident => href("/incidents", [("status", "open")]),
         Cause::PayloadConflict => "/conflicts".into(),
-        // An undo stands on the page of what it undoes; the list of those has no filter for it.
-        Cause::StuckCompensation => return None,
+        // An undo stands on the page of what it undoes, and messages that were not taken in are in two
+        // states: no list has a filter for either.
+        Cause::StuckCompensation | Cause::UntakenMessage => return None,
     })
 }
 
@@ -394,5 +394,12 @@ mod tests {
             assert_eq!(parse_cause(href.trim_start_matches("/?")), Some(cause));
         }
         assert_eq!(parse_cause("cause=x"), None);
+    }
+
+    #[test]
+    fn a_queue_leads_to_a_list_only_where_that_shows_all_of_it() {
+        assert_eq!(list_of(Cause::DeadEvent).as_deref(), Some("/outbox?status=dead"));
+        // Messages that are dead, and messages that are quarantined.
+        assert_eq!(list_of(Cause::UntakenMessage), None);
     }
 }

@@ -90,14 +90,20 @@ fn attention(me: &Me) -> AnyView {
     if me.attention == 0 {
         return ().into_any();
     }
-    let words = text::count(me.attention, me.attention_more);
+    let words = counted(me.attention, me.attention_more);
     view! {
-        <span class="rail-count">
+        <span class="rail-count" title=words.clone()>
             <span aria-hidden="true">{text::short_count(me.attention, me.attention_more)}</span>
-            <span class="visually-hidden">{words}" need a person"</span>
+            <span class="visually-hidden">{words}</span>
         </span>
     }
     .into_any()
+}
+
+/// What the count counts: not all that needs a person, but what nobody knows the outcome of.
+fn counted(number: i64, more: bool) -> String {
+    let noun = if number == 1 && !more { "unknown outcome" } else { "unknown outcomes" };
+    format!("{} {noun}", text::count(number, more))
 }
 
 /// In which zone times are, which leads to all of them; and the switch between UTC and the browser's.
@@ -183,4 +189,16 @@ fn person(me: Result<Me, ConsoleError>) -> AnyView {
         </A>
     }
     .into_any()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::counted;
+
+    #[test]
+    fn the_count_names_what_it_counts() {
+        assert_eq!(counted(1, false), "1 unknown outcome");
+        assert_eq!(counted(12, false), "12 unknown outcomes");
+        assert_eq!(counted(200, true), "more than 200 unknown outcomes");
+    }
 }

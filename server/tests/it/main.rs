@@ -17,6 +17,7 @@ mod evidence;
 mod exports;
 mod faults;
 mod figures;
+mod first_page;
 mod forms;
 mod guard;
 mod hang_ups;

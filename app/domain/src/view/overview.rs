@@ -13,8 +13,11 @@ pub struct Overview {
     pub as_of: DateTime<Utc>,
     /// One queue per cause.
     pub queues: Vec<Queue>,
-    /// All causes together, the greatest stake and age first.
+    /// All causes together, or the one that was asked for: the greatest amount first, currencies taken as
+    /// equal, then the oldest.
     pub merged: Vec<AttentionRow>,
+    /// Whether `merged` is the beginning alone.
+    pub merged_more: bool,
     /// Whether what works for people works.
     pub health: HealthView,
     /// What became of operations in each of the last 24 hours, oldest first.
@@ -72,7 +75,7 @@ impl Cause {
             Self::StuckLease => "Stuck leases",
             Self::ApprovalMine => "Approvals waiting for me",
             Self::ApprovalOthers => "Approvals waiting for others",
-            Self::StuckCompensation => "Stuck compensations",
+            Self::StuckCompensation => "Failed undos",
             Self::BlockedWorkflow => "Blocked workflows",
             Self::DeadEvent => "Dead events",
             Self::UntakenMessage => "Messages not taken in",
@@ -134,12 +137,27 @@ pub struct Queue {
 pub struct AttentionRow {
     /// Why it is here.
     pub cause: Cause,
-    /// The record: its kind, its id, what it is called, the amount at stake.
+    /// The record: its kind, its id, what it is called.
     pub record: RecordRef,
+    /// Money at stake, one sum per currency.
+    pub at_stake: Vec<Money>,
     /// The operation that it is, or is about, where it is about one.
     pub operation: Option<OperationRow>,
     /// Since when it waits.
     pub since: DateTime<Utc>,
+}
+
+impl AttentionRow {
+    /// Whether a person has something to decide. Not where a key came again after its operation had
+    /// ended, and nothing contradicts how: that is told, and asks for nothing.
+    #[must_use]
+    pub fn needs_person(&self) -> bool {
+        self.cause != Cause::PayloadConflict
+            || self
+                .operation
+                .as_ref()
+                .is_none_or(|first| !first.status.is_final() || first.open_incident)
+    }
 }
 
 /// What became of operations within one hour.
@@ -187,8 +205,20 @@ pub struct Me {
     pub as_of: DateTime<Utc>,
     /// The person's tenants, for the switcher: short name and name.
     pub tenants: Vec<(String, String)>,
-    /// How many operations need a person, bounded.
+    /// How many unknown outcomes wait for a person, bounded.
     pub attention: i64,
     /// Whether there are more than `attention`.
     pub attention_more: bool,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Cause;
+
+    #[test]
+    fn the_name_of_a_queue_breaks_between_words_in_the_narrowest_tile() {
+        for cause in Cause::ALL {
+            assert!(cause.label().split(' ').all(|word| word.len() <= 9), "{}", cause.label());
+        }
+    }
 }

@@ -5,6 +5,7 @@ use chrono::{DateTime, Utc};
 use domain::{
     ids::OperationId,
     lease::{LeaseState, LeaseView},
+    money::Money,
     record::RecordType,
     view::{AttentionRow, Cause, OperationRow, RecordRef},
 };
@@ -73,12 +74,13 @@ pub fn list_row(row: OperationRow, as_of: DateTime<Utc>) -> AnyView {
 
 /// A row of the merged queue.
 pub fn attention_row(row: AttentionRow, as_of: DateTime<Utc>) -> AnyView {
-    let AttentionRow { cause, record, operation, since } = row;
-    let Some(row) = operation else { return other_row(cause, record, since, as_of) };
+    let dot = row.needs_person().then(|| view! { <PersonDot/> });
+    let AttentionRow { cause, record, at_stake, operation, since } = row;
+    let Some(row) = operation else { return other_row(cause, record, at_stake, since, as_of) };
     view! {
         <Row record=RecordType::Operation id=row.id.to_string() status=status_word(row.status, row.tombstoned)>
             <td role="cell" class="col-status">
-                <PersonDot/>
+                {dot}
                 <StateBadge status=row.status tombstoned=row.tombstoned/>
             </td>
             <td role="cell" class="col-cause">{cause_flag(cause)}</td>
@@ -97,6 +99,7 @@ pub fn attention_row(row: AttentionRow, as_of: DateTime<Utc>) -> AnyView {
 fn other_row(
     cause: Cause,
     record: RecordRef,
+    at_stake: Vec<Money>,
     since: DateTime<Utc>,
     as_of: DateTime<Utc>,
 ) -> AnyView {
@@ -112,12 +115,20 @@ fn other_row(
                 <a class="row-link" href=href><Key text=record.key/></a>
             </td>
             <td role="cell" class="col-reference cell-sub"></td>
-            <td role="cell" class="col-amount num"><Amount amount=record.amount/></td>
+            <td role="cell" class="col-amount num">{amounts(at_stake)}</td>
             <td role="cell" class="col-updated num cell-sub"><Ago at=since as_of/></td>
             <td role="cell" class="col-taken cell-sub"></td>
         </tr>
     }
     .into_any()
+}
+
+/// A sum per currency, or a dash.
+fn amounts(sums: Vec<Money>) -> AnyView {
+    if sums.is_empty() {
+        return view! { <Amount amount=None/> }.into_any();
+    }
+    sums.into_iter().map(|sum| view! { <Amount amount=Some(sum)/> " " }).collect_view().into_any()
 }
 
 fn taken(who: String) -> impl IntoView {

@@ -35,7 +35,7 @@ use crate::{
 #[component]
 pub fn OverviewPage() -> impl IntoView {
     let cause = location::parse_cause(&query());
-    let data = Reading::new(overview);
+    let data = Reading::new(move || overview(cause));
     view! {
         <Title text="Attention · Onceover"/>
         {Suspend::new(async move { content(data.await, cause) })}
@@ -61,6 +61,7 @@ fn content(data: Result<Overview, ConsoleError>, cause: Option<Cause>) -> AnyVie
         {health_section(&data.health, as_of)}
     };
     let queues = data.queues.iter().map(|queue| tile(queue, cause, as_of)).collect_view();
+    let part = data.merged_more.then_some(data.merged.len());
     view! {
         <header class="page-head">
             {heading}
@@ -69,7 +70,7 @@ fn content(data: Result<Overview, ConsoleError>, cause: Option<Cause>) -> AnyVie
             </p>
         </header>
         <ul class="queues">{queues}</ul>
-        {merged(data.merged, as_of, cause)}
+        {merged(data.merged, part, as_of, cause)}
         {below}
     }
     .into_any()
@@ -109,13 +110,26 @@ fn tile(queue: &Queue, chosen: Option<Cause>, as_of: DateTime<Utc>) -> AnyView {
     .into_any()
 }
 
-fn merged(merged: Vec<AttentionRow>, as_of: DateTime<Utc>, cause: Option<Cause>) -> AnyView {
-    let rows: Vec<_> = merged
-        .into_iter()
-        .filter(|row| cause.is_none_or(|cause| row.cause == cause))
-        .map(|row| attention_row(row, as_of))
-        .collect();
+/// The order of the rows, as it is told to whoever reads them.
+const ORDER: &str = "greatest amount first, currencies taken as equal";
+
+/// The rows that wait. `part`: how many these are, where they are not all.
+fn merged(
+    merged: Vec<AttentionRow>,
+    part: Option<usize>,
+    as_of: DateTime<Utc>,
+    cause: Option<Cause>,
+) -> AnyView {
+    let rows: Vec<_> = merged.into_iter().map(|row| attention_row(row, as_of)).collect();
     if rows.is_empty() {
+        if cause.is_some() {
+            return view! {
+                <EmptyState title="Nothing waits in this queue.">
+                    <p><a href="/">"Look at all queues"</a></p>
+                </EmptyState>
+            }
+            .into_any();
+        }
         return view! {
             <EmptyState title="Nothing waits for a person.">
                 <p>
@@ -130,17 +144,40 @@ fn merged(merged: Vec<AttentionRow>, as_of: DateTime<Utc>, cause: Option<Cause>)
         .into_any();
     }
     let list = cause.and_then(location::list_of).map(|href| {
-        view! { <a class="quiet" href=href>"Open as a list with filters"</a> }
+        view! { " · " <a class="quiet" href=href>"Open as a list with filters"</a> }
     });
+    let part = part.map(
+        |shown| view! { <div class="pager"><p class="pager-words">{first_rows(shown)}</p></div> },
+    );
     let heading = cause.map_or("All queues, merged", Cause::label);
     view! {
         <section class="section" aria-labelledby="merged">
             <div class="page-head">
                 <h2 class="section-title" id="merged">{heading}</h2>
-                {list}
+                <p class="page-sub">{ORDER} {list}</p>
             </div>
-            <DataTable caption="Records that need a person, the greatest stake and age first" columns=ATTENTION_COLUMNS rows/>
+            <DataTable caption="Records that need a person, the greatest amount first, then the oldest" columns=ATTENTION_COLUMNS rows/>
+            {part}
         </section>
     }
     .into_any()
+}
+
+/// What stands below rows that are not all.
+fn first_rows(shown: usize) -> String {
+    format!("These are the first {shown}: {ORDER}, then the oldest. The figures above count all.")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::first_rows;
+
+    #[test]
+    fn rows_that_are_not_all_say_so_and_by_which_order() {
+        assert_eq!(
+            first_rows(50),
+            "These are the first 50: greatest amount first, currencies taken as equal, then the oldest. \
+             The figures above count all."
+        );
+    }
 }

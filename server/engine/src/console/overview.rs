@@ -34,11 +34,16 @@ const MAX_MERGED: usize = 50;
 const AGES_MS: [i64; 6] = [0, 300_000, 3_600_000, 21_600_000, 86_400_000, 604_800_000];
 
 impl Engine {
-    /// The queues and their merged beginning, with health, outcomes and ageing.
+    /// The queues and the beginning of them all, merged, or of the one chosen; with health, outcomes and
+    /// ageing.
     ///
     /// # Errors
     /// Refused: `permission_missing`.
-    pub async fn overview(&self, by: &StaffCaller) -> Result<Overview, EngineError> {
+    pub async fn overview(
+        &self,
+        by: &StaffCaller,
+        chosen: Option<Cause>,
+    ) -> Result<Overview, EngineError> {
         by.require(Permission::Read)?;
         let (engine, by) = (self.clone(), by.clone());
         Self::detached(async move {
@@ -56,15 +61,26 @@ impl Engine {
                 };
                 let split = matches!(cause, Cause::ApprovalMine | Cause::ApprovalOthers);
                 queues.push(queue(cause, &waiting, split && more));
-                all.extend(waiting.into_iter().map(|waiting| (cause, waiting)));
+                if chosen.is_none_or(|chosen| chosen == cause) {
+                    all.extend(waiting.into_iter().map(|waiting| (cause, waiting)));
+                }
             }
-            let merged = merged(all);
+            // A queue by itself shows all that it counts.
+            let (merged, merged_more) = merged(all, chosen.is_none());
             let items = named(&mut tx, &by, merged).await?;
             let health = health::read(&mut tx, tenant).await?;
             let outcomes = outcome::last_day(&mut tx, tenant).await?;
             let ageing = outcome::ageing(&mut tx, tenant, now, &AGES_MS, MAX_COUNTED).await?;
             tx.commit().await?;
-            Ok(Overview { as_of: now, queues, merged: items, health, outcomes, ageing })
+            Ok(Overview {
+                as_of: now,
+                queues,
+                merged: items,
+                merged_more,
+                health,
+                outcomes,
+                ageing,
+            })
         })
         .await
     }
@@ -104,14 +120,15 @@ async fn waiting(
     }
 }
 
-/// The beginning of all queues together, the greatest stake and age first. An operation stands once,
-/// under its most pressing cause.
-fn merged(mut all: Vec<(Cause, Waiting)>) -> Vec<(Cause, Waiting)> {
+/// The beginning of what waits, the greatest stake and age first, and whether there is more. Folded, an
+/// operation stands once, under its most pressing cause.
+fn merged(mut all: Vec<(Cause, Waiting)>, folded: bool) -> (Vec<(Cause, Waiting)>, bool) {
     all.sort_by(|(_, a), (_, b)| stake(b).total_cmp(&stake(a)).then(a.since.cmp(&b.since)));
     let mut merged: Vec<(Cause, Waiting)> = Vec::new();
+    let mut more = false;
     let mut places: HashMap<Uuid, usize> = HashMap::new();
     for (cause, waiting) in all {
-        let about = waiting.operation.map_or(waiting.id, OperationId::uuid);
+        let about = waiting.operation.filter(|_| folded).map_or(waiting.id, OperationId::uuid);
         match places.get(&about) {
             Some(at) if rank(cause) < rank(merged[*at].0) => merged[*at] = (cause, waiting),
             Some(_) => {}
@@ -119,10 +136,10 @@ fn merged(mut all: Vec<(Cause, Waiting)>) -> Vec<(Cause, Waiting)> {
                 places.insert(about, merged.len());
                 merged.push((cause, waiting));
             }
-            None => break,
+            None => more = true,
         }
     }
-    merged
+    (merged, more)
 }
 
 /// Names each record of the merged queue; one that is gone meanwhile is left out.
@@ -183,8 +200,8 @@ async fn named(
             let operation = waiting
                 .operation
                 .and_then(|id| operations.iter().find(|row| row.id == id).cloned());
-            let record = RecordRef { amount: waiting.amount, ..record };
-            Some(AttentionRow { cause, record, operation, since: waiting.since })
+            let (at_stake, since) = (waiting.amounts, waiting.since);
+            Some(AttentionRow { cause, record, at_stake, operation, since })
         })
         .collect())
 }
@@ -195,7 +212,7 @@ fn rank(cause: Cause) -> usize {
 
 /// The stake for ordering alone: major units, currencies taken as equal. Never shown.
 fn stake(waiting: &Waiting) -> f64 {
-    waiting.amount.as_ref().map_or(0.0, |money| {
+    let major = |money: &Money| {
         let scale = 10_f64.powi(i32::try_from(exponent(&money.currency)).unwrap_or(2));
         #[expect(
             clippy::cast_precision_loss,
@@ -203,14 +220,15 @@ fn stake(waiting: &Waiting) -> f64 {
         )]
         let minor = money.amount_minor as f64;
         minor / scale
-    })
+    };
+    waiting.amounts.iter().map(major).sum()
 }
 
 /// `more` says that not all were read, however few of what was read are in this queue.
 fn queue(cause: Cause, waiting: &[Waiting], more: bool) -> Queue {
     let found = i64::try_from(waiting.len()).unwrap_or(i64::MAX);
     let mut sums: BTreeMap<&str, i64> = BTreeMap::new();
-    for money in waiting.iter().filter_map(|waiting| waiting.amount.as_ref()) {
+    for money in waiting.iter().flat_map(|waiting| &waiting.amounts) {
         let sum = sums.entry(&money.currency).or_default();
         *sum = sum.saturating_add(money.amount_minor);
     }
@@ -228,6 +246,8 @@ fn queue(cause: Cause, waiting: &[Waiting], more: bool) -> Queue {
 
 #[cfg(test)]
 mod tests {
+    use chrono::DateTime;
+
     use super::*;
 
     #[test]
@@ -237,5 +257,37 @@ mod tests {
             "a few of more requests than were read"
         );
         assert!(!queue(Cause::ApprovalMine, &[], false).more);
+    }
+
+    fn unknown(minor: i64) -> Waiting {
+        let id = Uuid::from_u128(u128::from(minor.unsigned_abs()));
+        Waiting {
+            id,
+            operation: Some(OperationId::new(id)),
+            since: DateTime::UNIX_EPOCH,
+            amounts: vec![Money { amount_minor: minor, currency: "EUR".into() }],
+        }
+    }
+
+    #[test]
+    fn the_first_rows_are_called_the_first_where_more_wait() {
+        let waiting = |count| (1..=count).map(|minor| (Cause::UnknownOutcome, unknown(minor)));
+        let (rows, more) = merged(waiting(50).collect(), true);
+        assert_eq!((rows.len(), more), (50, false));
+        let (rows, more) = merged(waiting(51).collect(), true);
+        assert_eq!((rows.len(), more), (50, true));
+        assert_eq!(rows[0].1.amounts[0].amount_minor, 51, "the greatest amount first");
+        assert_eq!(rows[49].1.amounts[0].amount_minor, 2);
+    }
+
+    #[test]
+    fn what_stands_twice_is_one_row_of_all_and_its_own_row_in_its_queue() {
+        let trouble = || {
+            let incident = Waiting { id: Uuid::from_u128(900), ..unknown(7) };
+            vec![(Cause::OpenIncident, incident), (Cause::UnknownOutcome, unknown(7))]
+        };
+        let (rows, more) = merged(trouble(), true);
+        assert_eq!((rows.len(), rows[0].0, more), (1, Cause::UnknownOutcome, false));
+        assert_eq!(merged(trouble(), false).0.len(), 2);
     }
 }

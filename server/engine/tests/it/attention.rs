@@ -6,14 +6,15 @@ use std::time::Duration;
 use domain::{
     access::Role,
     ids::OperationId,
+    problem::Code,
     record::RecordType,
-    view::{Cause, Overview},
+    view::{AttentionRow, Cause, Overview, Queue},
 };
 use engine::{FinishOutcome, StaffCaller};
 
 use crate::{
     evidence::{done, webhook},
-    fixture::{Fixture, add_tenant, asked, happened, person, won},
+    fixture::{Fixture, add_tenant, asked, code, happened, person, won},
 };
 
 fn count(overview: &Overview, cause: Cause) -> i64 {
@@ -21,7 +22,14 @@ fn count(overview: &Overview, cause: Cause) -> i64 {
 }
 
 async fn overview(fixture: &Fixture, by: &StaffCaller) -> Overview {
-    fixture.engine.overview(by).await.unwrap()
+    fixture.engine.overview(by, None).await.unwrap()
+}
+
+/// One queue by itself: its figures, and its rows.
+async fn alone(fixture: &Fixture, by: &StaffCaller, cause: Cause) -> (Queue, Vec<AttentionRow>) {
+    let shown = fixture.engine.overview(by, Some(cause)).await.unwrap();
+    let queue = shown.queues.into_iter().find(|queue| queue.cause == cause).unwrap();
+    (queue, shown.merged)
 }
 
 /// A row past its machine: what becomes of it is another test's matter.
@@ -128,6 +136,78 @@ async fn every_cause_has_its_queue_and_stands_in_the_merged_one_by_stake_and_age
     assert!(theirs.merged.is_empty() && theirs.queues.iter().all(|queue| queue.count == 0));
     assert_eq!(theirs.health.publisher.waiting, 0);
     assert!(theirs.ageing.iter().all(|bucket| bucket.people + bucket.machines == 0));
+}
+
+#[tokio::test]
+async fn a_queue_by_itself_shows_what_the_merged_one_has_no_room_for() {
+    let fixture = Fixture::new().await;
+    let viewer = fixture.person("viewer", Role::Viewer).await;
+    plant(
+        &fixture,
+        "workflows",
+        "insert into workflows (tenant_id, kind, key, definition_version, input_hash, status, created_by_kind, created_by)
+         select 'TENANT', 'campaign', 'c-' || n, 1, sha256(''), 'blocked', 'service', 'billing'
+         from generate_series(1, 50) n",
+    )
+    .await;
+    assert!(!overview(&fixture, &viewer).await.merged_more, "fifty rows are all of fifty");
+    fixture.db.advance_clock(Duration::from_secs(60)).await;
+    crate::outbox::tell(&fixture, "a", "thing.happened").await;
+    plant(&fixture, "outbox", "update outbox set status = 'dead' where aggregate = 'a'").await;
+
+    let shown = overview(&fixture, &viewer).await;
+    assert_eq!((shown.merged.len(), shown.merged_more), (50, true));
+    assert!(shown.merged.iter().all(|row| row.cause == Cause::BlockedWorkflow));
+    let (queue, rows) = alone(&fixture, &viewer, Cause::DeadEvent).await;
+    assert_eq!((queue.count, rows.len()), (1, 1));
+    assert_eq!(rows[0].record.label, "thing.happened");
+}
+
+#[tokio::test]
+async fn an_incident_about_an_unknown_outcome_is_one_row_of_all_and_found_in_its_own_queue() {
+    let fixture = Fixture::new().await;
+    let viewer = fixture.person("viewer", Role::Viewer).await;
+    let (id, fence) = fixture.executing("unknown").await;
+    fixture.finish(id, fence, FinishOutcome::Ambiguous, None).await.unwrap();
+    webhook(&fixture, &done("e-1", &id.to_string(), "ch_1", 1)).await;
+    fixture.engine.reconcile_due().await.unwrap();
+    let causes: Vec<_> =
+        overview(&fixture, &viewer).await.merged.into_iter().map(|row| row.cause).collect();
+    assert_eq!(causes, [Cause::UnknownOutcome]);
+    let (queue, rows) = alone(&fixture, &viewer, Cause::OpenIncident).await;
+    assert_eq!((queue.count, rows.len()), (1, 1));
+    assert_eq!(rows[0].operation.as_ref().unwrap().id, id);
+}
+
+#[tokio::test]
+async fn a_conflict_stakes_money_only_while_its_operation_is_open_or_disputed() {
+    let fixture = Fixture::new().await;
+    let viewer = fixture.person("viewer", Role::Viewer).await;
+    let conflict = async |key: &str| {
+        let other = crate::fixture::PAYLOAD.replace("12900", "1");
+        assert_eq!(code(fixture.reserve_as(key, &other).await), Code::KeyReused);
+    };
+    let (ended, fence) = fixture.executing("ended").await;
+    fixture.finish(ended, fence, FinishOutcome::Done, Some("ch_1")).await.unwrap();
+    conflict("ended").await;
+    let (failed, fence) = fixture.executing("failed").await;
+    fixture.finish(failed, fence, FinishOutcome::Rejected, None).await.unwrap();
+    conflict("failed").await;
+    let (queue, rows) = alone(&fixture, &viewer, Cause::PayloadConflict).await;
+    assert_eq!((queue.count, queue.at_stake), (2, vec![]));
+    assert!(rows.iter().all(|row| !row.needs_person() && row.at_stake.is_empty()));
+
+    fixture.db.advance_clock(Duration::from_secs(1)).await;
+    fixture.executing("open").await;
+    conflict("open").await;
+    webhook(&fixture, &done("e-1", &ended.to_string(), "ch_2", 12_900)).await;
+    let (queue, rows) = alone(&fixture, &viewer, Cause::PayloadConflict).await;
+    assert_eq!((queue.count, queue.at_stake[0].amount_minor), (3, 25_800));
+    let shown: Vec<_> = rows
+        .iter()
+        .map(|row| (row.operation.as_ref().unwrap().key.as_str(), row.needs_person()))
+        .collect();
+    assert_eq!(shown, [("ended", true), ("open", true), ("failed", false)]);
 }
 
 /// What became of operations, over all hours that are shown.

@@ -8,9 +8,10 @@ use domain::{
     action::{Subject, TargetType, Verb},
     ids::{IncidentId, OperationId},
     listing::{IncidentFilter, IncidentState},
+    money::Money,
     problem::Code,
     record::{RecordName, RecordType},
-    view::{IncidentDetail, Receipt},
+    view::{Cause, IncidentDetail, Receipt},
 };
 use engine::{ActionRequest, EngineError, FinishOutcome, StaffCaller};
 use uuid::Uuid;
@@ -117,6 +118,38 @@ async fn gathering_twice_is_gathering_once() {
     assert!(versions.iter().all(|version| *version == before), "no record moved: {versions:?}");
     let audited = "select count(*) from audit where action in ('open', 'add') and result = 'done'";
     assert_eq!(fixture.count(audited).await, 2);
+}
+
+#[tokio::test]
+async fn the_first_page_counts_the_money_of_what_people_gathered() {
+    let fixture = Fixture::new().await;
+    let operator = fixture.person("operator", Role::Operator).await;
+    let (one, _) = fixture.needs_person("one").await;
+    let (two, _) = fixture.needs_person("two").await;
+    let dollars = fixture::PAYLOAD.replace("12900", "500").replace("EUR", "USD");
+    let (three, _) = fixture::won(fixture.reserve_as("three", &dollars).await.unwrap());
+    let id = minted(&fixture, &operator).await;
+    act(&fixture, &operator, opening(id, &[one.into(), two.into(), three.into()])).await;
+    let event: Uuid = sqlx::query_scalar("select id from outbox limit 1")
+        .fetch_one(fixture.pool())
+        .await
+        .unwrap();
+    let moneyless = minted(&fixture, &operator).await;
+    let event = RecordName::new(RecordType::Event, event);
+    act(&fixture, &operator, opening(moneyless, &[event])).await;
+
+    let shown = fixture.engine.overview(&operator, Some(Cause::OpenIncident)).await.unwrap();
+    let queue = shown.queues.iter().find(|queue| queue.cause == Cause::OpenIncident).unwrap();
+    assert_eq!(queue.count, 2);
+    let sums = |sums: &[Money]| sums.iter().map(ToString::to_string).collect::<Vec<_>>();
+    assert_eq!(sums(&queue.at_stake), ["258.00 EUR", "5.00 USD"]);
+    let rows: Vec<_> = shown.merged.iter().map(|row| row.record.id.as_str()).collect();
+    assert_eq!(rows, [id.to_string(), moneyless.to_string()]);
+    assert_eq!(sums(&shown.merged[0].at_stake), ["258.00 EUR", "5.00 USD"]);
+    assert!(shown.merged[1].at_stake.is_empty());
+    // Gathered, the outcomes still wait for a person, each in its own row.
+    let all = fixture.engine.overview(&operator, None).await.unwrap().merged;
+    assert_eq!(all.iter().filter(|row| row.cause == Cause::UnknownOutcome).count(), 2);
 }
 
 #[tokio::test]

@@ -161,7 +161,7 @@ async fn filters_narrow_and_what_does_not_fit_is_named() {
         let refusal = list(filter).await.expect_err(field).refusal();
         assert_eq!((refusal.code, refusal.field.as_deref()), (Code::FilterInvalid, Some(field)));
     }
-    let overview = fixture.engine.overview(&viewer).await.unwrap();
+    let overview = fixture.engine.overview(&viewer, None).await.unwrap();
     let count = |cause| overview.queues.iter().find(|queue| queue.cause == cause).unwrap().count;
     assert_eq!(
         (count(Cause::UnknownOutcome), count(Cause::PayloadConflict), count(Cause::StuckLease)),

@@ -257,7 +257,7 @@ async fn lists_and_searches_read_by_index_at_a_million_rows() {
     }
     for _ in 0..7 {
         explained.kind_names(&viewer, "inv", "", 101).await.unwrap();
-        explained.overview(&viewer).await.unwrap();
+        explained.overview(&viewer, None).await.unwrap();
         explained.me(&viewer).await.unwrap();
         explained.operation(&viewer, domain::ids::OperationId::new(middle)).await.unwrap();
         explained.reconcile_due().await.unwrap();

@@ -276,7 +276,7 @@ async fn the_consoles_lists_and_first_page_read_by_index_at_a_million_rows() {
         all.extend(plans.take().into_iter().map(|plan| ("views", plan)));
         take_lists(&exporting, &auditor).await;
         all.extend(plans.take().into_iter().map(|plan| ("exports", plan)));
-        explained.overview(&auditor).await.unwrap();
+        explained.overview(&auditor, None).await.unwrap();
         explained.fold_outcomes().await.unwrap();
         all.extend(plans.take().into_iter().map(|plan| ("first page", plan)));
     }

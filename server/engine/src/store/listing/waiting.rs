@@ -40,8 +40,8 @@ pub struct Waiting {
     pub operation: Option<OperationId>,
     /// Since when.
     pub since: DateTime<Utc>,
-    /// Amount at stake.
-    pub amount: Option<Money>,
+    /// Money at stake, one sum per currency.
+    pub amounts: Vec<Money>,
 }
 
 macro_rules! waiting {
@@ -54,7 +54,7 @@ macro_rules! waiting {
                 id: row.id,
                 operation: row.operation.map(OperationId::new),
                 since: row.since,
-                amount: money(row.amount_minor, row.currency),
+                amounts: money(row.amount_minor, row.currency).into_iter().collect(),
             })
             .collect()
     };
@@ -102,7 +102,8 @@ pub async fn waiting_leases(
     ))
 }
 
-/// Open incidents, oldest first.
+/// Open incidents, oldest first. At stake is the amount of the operation that one is about; where it is
+/// about none, the amounts of the operations that people gathered into it.
 ///
 /// # Errors
 /// The database's.
@@ -111,22 +112,37 @@ pub async fn waiting_incidents(
     tenant: TenantId,
     max: i64,
 ) -> Result<Vec<Waiting>, EngineError> {
-    Ok(waiting!(
+    let rows: Vec<Waiting> = waiting!(
         db,
         tenant,
         max,
-        r#"select i.id, i.operation_id as "operation?", i.opened_at as "since!", o.amount_minor as "amount_minor?",
-             o.currency
+        r#"select i.id as "id!", i.operation_id as "operation?", i.opened_at as "since!",
+             s.amount_minor as "amount_minor?", s.currency as "currency?"
            from (select id, operation_id, opened_at from incidents
              where tenant_id = $1 and closed_at is null order by opened_at limit $2) i
-           left join lateral (select amount_minor, currency from operations p
-             where p.tenant_id = $1 and p.id = i.operation_id limit 1) o on true
-           order by i.opened_at"#
-    ))
+           left join lateral (select least(sum(o.amount_minor), 9223372036854775807)::bigint as amount_minor, o.currency
+             from (select i.operation_id as id where i.operation_id is not null
+               union all select r.target_id from incident_records r
+                 where r.tenant_id = $1 and r.incident_id = i.id and r.target_type = 'operation'
+                   and i.operation_id is null) about
+             cross join lateral (select p.amount_minor, p.currency from operations p
+               where p.tenant_id = $1 and p.id = about.id limit 1) o
+             where o.amount_minor is not null group by o.currency) s on true
+           order by i.opened_at, i.id, s.currency"#
+    );
+    // One row per currency, those of one incident in succession.
+    let mut incidents: Vec<Waiting> = Vec::new();
+    for row in rows {
+        match incidents.last_mut().filter(|last| last.id == row.id) {
+            Some(last) => last.amounts.extend(row.amounts),
+            None => incidents.push(row),
+        }
+    }
+    Ok(incidents)
 }
 
 /// Operations whose key came with another payload in the last seven days, oldest first; each by its
-/// oldest conflict.
+/// oldest conflict. Nothing is at stake where the operation has ended and no open incident disputes how.
 ///
 /// # Errors
 /// The database's.
@@ -140,12 +156,16 @@ pub async fn waiting_conflicts(
         tenant,
         max,
         r#"select (array_agg(c.id order by c.last_at))[1] as "id!", o.id as "operation?", min(c.last_at) as "since!",
-             o.amount_minor, o.currency
+             case when i.yes or o.status not in ('succeeded', 'failed_terminal') then o.amount_minor end
+               as "amount_minor?",
+             case when i.yes or o.status not in ('succeeded', 'failed_terminal') then o.currency end as "currency?"
            from (select id, operation_id, last_at from payload_conflicts
              where tenant_id = $1 and last_at > (select onceover_now()) - interval '7 days'
              order by last_at limit $2) c
            join operations o on o.tenant_id = $1 and o.id = c.operation_id
-           group by o.tenant_id, o.id order by 3"#
+           left join lateral (select true as yes from incidents i
+             where i.tenant_id = o.tenant_id and i.operation_id = o.id and i.closed_at is null limit 1) i on true
+           group by o.tenant_id, o.id, i.yes order by 3"#
     ))
 }
 
@@ -253,7 +273,7 @@ pub async fn waiting_approvals(
                 id: row.id,
                 operation: None,
                 since: row.requested_at,
-                amount: money(row.amount_minor, row.currency),
+                amounts: money(row.amount_minor, row.currency).into_iter().collect(),
             };
             (waiting, StaffId::new(row.requester_id))
         })
