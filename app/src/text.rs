@@ -199,11 +199,13 @@ pub fn split_tail(text: &str, tail: usize) -> (&str, &str) {
     text.split_at(at)
 }
 
-/// The initials of a person's name, at most two: `Ann Meyer` gives `AM`.
+/// The initials of a person's name, at most two: `Ann Meyer` gives `AM`. Of an email only what stands
+/// before the `@` is the person.
 #[must_use]
 pub fn initials(name: &str) -> String {
-    let mut letters = name
-        .split(|c: char| c.is_whitespace() || c == '.' || c == '@')
+    let person = name.split(['@', '(', ',']).next().unwrap_or_default();
+    let mut letters = person
+        .split(|c: char| c.is_whitespace() || c == '.')
         .filter_map(|word| word.chars().find(|c| c.is_alphanumeric()))
         .take(2);
     let text: String = letters.by_ref().flat_map(char::to_uppercase).collect();
@@ -367,7 +369,10 @@ mod tests {
     #[test]
     fn initials_come_from_any_name() {
         assert_eq!(initials("Ann Meyer"), "AM");
-        assert_eq!(initials("operator@acme.test"), "OA");
+        assert_eq!(initials("Ann Meyer (ann.meyer@acme.test)"), "AM");
+        assert_eq!(initials("Olga (olga@acme.test), approved by Ben (ben@acme.test)"), "O");
+        assert_eq!(initials("operator@acme.test"), "O");
+        assert_eq!(initials("olga.operator@acme.test"), "OO");
         assert_eq!(initials("Ω"), "Ω");
         assert_eq!(initials(""), "?");
     }

@@ -41,7 +41,7 @@ test('rows are picked, looked at before anything happens, and decided one by one
   await expect(page).toHaveURL(/\/receipts\//)
   await expect(page.getByText('Bulk started')).toBeVisible()
 
-  await shows('Every record that could be decided has its result.')
+  await shows('Every record that could be was taken up again; whether an outcome was found stands on each record.')
   await look(page, 'bulk-over')
   await page.locator('main tbody a[href^="/receipts/"]').first().click()
   await expect(page.getByText('Reconciliation asked for')).toBeVisible()

@@ -81,6 +81,8 @@ async fn rows_are_picked_frozen_looked_at_started_and_read_by_plain_forms() {
     advance(&stage).await;
     let page = operator.get(&format!("{place}?standing=done")).await;
     assert!(page.text().contains("2 of 2: 2 done, 0 refused."), "{}", page.text());
+    let asked_only = "whether an outcome was found stands on each record";
+    assert!(page.text().contains(asked_only), "{}", page.text());
     let text = page.text();
     let own = text.split("/receipts/").nth(1).and_then(|rest| rest.split('"').next()).unwrap();
     let receipt = operator.get(&format!("/receipts/{own}")).await;

@@ -148,3 +148,22 @@ async fn a_message_that_cannot_be_taken_is_refused_with_its_field_and_leaves_not
     .unwrap();
     assert_eq!(rows, 0);
 }
+
+#[tokio::test]
+async fn whoever_may_have_it_done_a_second_time_reads_the_amount_and_possible_days() {
+    let stage = Stage::open().await;
+    let late = message("m-1", now(&stage).await - TimeDelta::days(8));
+    let answer = stage.service("acme").await.post("/inbox", &late).await;
+    answer.refused(Code::Quarantined);
+    let id = answer.json()["id"].as_str().unwrap().to_owned();
+    let operator = stage.browser("operator@acme.test").await;
+    let page = operator.get(&format!("/inbox/{id}")).await;
+    page.expect(StatusCode::OK);
+    let page = page.text();
+    assert!(page.contains("129.00 EUR"), "not cents to be read as euros: {page}");
+    assert!(page.contains("Its window ended"), "{page}");
+    assert!(!page.contains("Remembered in full until"), "it never was: {page}");
+    let form = operator.get(&format!("/inbox/{id}/run")).await;
+    form.expect(StatusCode::OK);
+    assert!(form.text().contains("129.00 EUR"), "{}", form.text());
+}

@@ -61,6 +61,8 @@ pub struct MessageDetail {
     pub payload: Option<BodyView>,
     /// What it asks to start.
     pub effect: Option<BodyView>,
+    /// The amount that the operation would have which it asks to start, as its kind reads it.
+    pub amount: Option<Money>,
     /// What its last failed delivery said.
     pub last_error: Option<String>,
     /// Whether running or dropping it needs a second person (N5).

@@ -3,7 +3,7 @@
 use chrono::{DateTime, Utc};
 use serde::{Deserialize, Serialize};
 
-use super::{inbox::MoveView, operation::ActionOffer, record::AuditView};
+use super::{inbox::MoveView, operation::ActionOffer, record::AuditView, report::ReportStake};
 use crate::{
     ids::{IncidentId, OperationId},
     listing::IncidentState,
@@ -57,6 +57,14 @@ pub struct IncidentRow {
     pub summary: String,
     /// The first of the records that it is about.
     pub about: Option<RecordRef>,
+    /// How many records a list found that it is about, one more than [`IncidentRow::SUMMED`] where there
+    /// are more.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub record_count: Option<usize>,
+    /// Money at stake in all of them, per currency; a list leaves it out where there are more records than
+    /// it sums.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub stake: Vec<ReportStake>,
     /// When it was opened.
     pub opened_at: DateTime<Utc>,
     /// By whom; `None`: by the engine.
@@ -65,6 +73,11 @@ pub struct IncidentRow {
     pub closed_at: Option<DateTime<Utc>>,
     /// Who.
     pub closed_by: Option<String>,
+}
+
+impl IncidentRow {
+    /// Records of one incident that a list sums.
+    pub const SUMMED: usize = 20;
 }
 
 /// One incident.
@@ -80,6 +93,8 @@ pub struct IncidentDetail {
     pub reason: Option<String>,
     /// The records that it is about, those of the engine first, then as they were gathered.
     pub records: Vec<IncidentRecord>,
+    /// Money at stake in them, per currency.
+    pub stake: Vec<ReportStake>,
     /// What happened to them and to it, oldest first; one page of it.
     pub story: Vec<IncidentStep>,
     /// Where the story goes on, where it does.

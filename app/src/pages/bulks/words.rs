@@ -93,14 +93,26 @@ pub fn standing(detail: &BulkDetail) -> Standing {
             let why = why.unwrap_or_else(|| "Somebody paused it between two records.".to_owned());
             Standing::person(why).grounds([so_far])
         }
-        BulkState::Over => {
-            Standing::over("Every record that could be decided has its result.").grounds([so_far])
-        }
+        BulkState::Over => Standing::over(over(row.verb)).grounds([so_far]),
         BulkState::Abandoned => {
             let why = detail.cause.clone();
             let why = why.unwrap_or_else(|| "Given up by a person.".to_owned());
             Standing::over(why).grounds([so_far])
         }
+    }
+}
+
+/// What a bulk that is over may say: a result that only sets something going is no outcome.
+const fn over(verb: Verb) -> &'static str {
+    match verb {
+        Verb::Reconcile => {
+            "Every record that could be was taken up again; whether an outcome was found stands on each \
+             record."
+        }
+        Verb::Retry => {
+            "Every record that could be was granted another attempt; how it ends stands on each record."
+        }
+        _ => "Every record that could be decided has its result.",
     }
 }
 
@@ -180,6 +192,19 @@ pub const fn label(verb: Verb) -> &'static str {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn what_was_only_set_going_is_not_told_as_an_outcome() {
+        for (verb, elsewhere) in [(Verb::Reconcile, "outcome was found"), (Verb::Retry, "it ends")]
+        {
+            assert!(!over(verb).contains("has its result"), "{verb}");
+            assert!(
+                over(verb).contains(elsewhere) && over(verb).contains("on each record"),
+                "{verb}"
+            );
+        }
+        assert_eq!(over(Verb::Release), "Every record that could be decided has its result.");
+    }
 
     #[test]
     fn a_button_names_what_happens_to_how_many() {

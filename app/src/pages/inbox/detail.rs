@@ -4,7 +4,7 @@
 use domain::{
     action::{Subject, TargetType, Verb},
     inbox::InboxState,
-    view::{MessageConflict, MessageDetail},
+    view::{MessageConflict, MessageDetail, MessageRow},
 };
 use leptos::prelude::*;
 use leptos_meta::Title;
@@ -61,6 +61,7 @@ pub fn FormPage() -> impl IntoView {
         actions: detail.actions.clone(),
         known: view! {
             <VerdictBand verdict=standing(detail)/>
+            {amount(detail)}
             {already(detail)}
             {effect(detail)}
             {said(detail)}
@@ -70,6 +71,18 @@ pub fn FormPage() -> impl IntoView {
         words: None,
     };
     decision_page_of(TargetType::Inbox, message, about, words::decides, words::decision)
+}
+
+/// What would be moved, for whoever decides.
+fn amount(detail: &MessageDetail) -> Option<AnyView> {
+    let amount = detail.amount.as_ref()?.to_string();
+    Some(view! { <dl class="facts">{fact("Amount", amount)}</dl> }.into_any())
+}
+
+/// What is said of the instant until which a message is remembered in full: it may lie before the receipt
+/// of one that came too late.
+fn window(row: &MessageRow) -> &'static str {
+    if row.window_until < row.received_at { "Its window ended" } else { "Remembered in full until" }
 }
 
 /// What it asks to start, where it asks for anything.
@@ -218,6 +231,7 @@ fn facts(detail: &MessageDetail) -> AnyView {
         fact("Workflow", view! { <a href=format!("/workflows/{id}")>{id.to_string()}</a> })
     });
     let facts = [
+        detail.amount.as_ref().map(|amount| fact("Amount", amount.to_string())),
         Some(fact_key("Id here", row.id.to_string())),
         Some(fact_key("Id at its source", row.message_id.clone())),
         Some(fact_key("Source", row.source.clone())),
@@ -229,7 +243,7 @@ fn facts(detail: &MessageDetail) -> AnyView {
         fact_at("Produced", Some(row.produced_at)),
         fact_at("First received", Some(row.received_at)),
         fact_at("Last received", Some(row.last_delivery_at)),
-        fact_at("Remembered in full until", Some(row.window_until)),
+        fact_at(window(row), Some(row.window_until)),
         fact_at("Settled", row.settled_at),
         fact_at("Contents removed", row.shrunk_at),
     ];

@@ -13,7 +13,7 @@ use domain::{
 use leptos::prelude::*;
 use leptos_meta::Title;
 
-use super::form::words;
+use super::{form::words, report::at_stake};
 use crate::{
     api::{incidents::incident_page, notes::Noted, refused::RefusedForm},
     components::{
@@ -260,7 +260,9 @@ fn facts(detail: &IncidentDetail) -> AnyView {
     view! {
         <div class="detail-facts" role="region" aria-label="Facts" tabindex="0">
             <h2 class="facts-title">"Incident"</h2>
-            <dl class="facts">{facts.into_iter().flatten().collect_view()}</dl>
+            <dl class="facts">
+                {facts.into_iter().flatten().collect_view()} {at_stake(&detail.stake)}
+            </dl>
         </div>
     }
     .into_any()

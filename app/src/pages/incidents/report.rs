@@ -5,7 +5,7 @@ use domain::{
     ids::IncidentId,
     money::Money,
     record::RecordType,
-    view::{IncidentReport, IncidentStep, ReportDecision, ReportNote, SealedReport},
+    view::{IncidentReport, IncidentStep, ReportDecision, ReportNote, ReportStake, SealedReport},
 };
 use leptos::prelude::*;
 use leptos_meta::Title;
@@ -97,8 +97,18 @@ fn happened(report: &IncidentReport) -> AnyView {
         incident.closed_by.clone().map(|by| fact("Closed by", by)),
         report.closed_reason.clone().map(|reason| fact_text("Why it was closed", reason)),
     ];
-    let stake: Vec<_> = report
-        .stake
+    let stake = at_stake(&report.stake);
+    view! {
+        <Part id="happened" title="What happened">
+            <dl class="facts">{facts.into_iter().flatten().collect_view()} {stake}</dl>
+        </Part>
+    }
+    .into_any()
+}
+
+/// The facts about money, one per currency.
+pub(super) fn at_stake(stake: &[ReportStake]) -> Vec<AnyView> {
+    stake
         .iter()
         .map(|stake| {
             let money =
@@ -111,13 +121,7 @@ fn happened(report: &IncidentReport) -> AnyView {
             );
             fact("Money at stake", words)
         })
-        .collect();
-    view! {
-        <Part id="happened" title="What happened">
-            <dl class="facts">{facts.into_iter().flatten().collect_view()} {stake}</dl>
-        </Part>
-    }
-    .into_any()
+        .collect()
 }
 
 fn counted(count: i64, word: &str) -> String {

@@ -27,7 +27,7 @@ pub fn WhatIsKnown<'a>(
     }
     stated.extend(detail.evidence.iter().filter(|evidence| evidence.amount.is_some()).map(
         |evidence| Stated {
-            who: format!("Evidence from {} ({})", evidence.source, evidence.actor),
+            who: format!("Evidence from {}, {}", evidence.source, evidence.actor),
             amount: evidence.amount.clone(),
         },
     ));

@@ -7,7 +7,7 @@ use domain::{
     view::ApprovedBy,
 };
 
-use crate::{StaffCaller, actor::Actor};
+use crate::{StaffCaller, actor::Actor, store::person::APPROVED_BY};
 
 /// A person by id, name and email.
 #[derive(Clone, Debug)]
@@ -68,7 +68,7 @@ impl<'a> Hand<'a> {
     pub(crate) fn names(&self) -> String {
         match &self.consent {
             None => self.decides.email.clone(),
-            Some(_) => format!("{}, approved by {}", self.decides.email, self.by.email()),
+            Some(_) => format!("{}{APPROVED_BY}{}", self.decides.email, self.by.email()),
         }
     }
 

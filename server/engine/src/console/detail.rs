@@ -18,7 +18,7 @@ use domain::{
     },
 };
 
-use super::timeline::{Piece, Story, beside, story};
+use super::timeline::{Piece, Story, beside, name_people, story};
 use crate::{
     Engine, StaffCaller,
     actions::{approval_view, not_before, who_may},
@@ -84,7 +84,8 @@ impl Engine {
                 kind::find(&mut tx, target.tenant, &row.operation).await?.ok_or_else(|| {
                     EngineError::Unreadable(format!("kind {} is gone", row.operation))
                 })?;
-            let evidence = evidence::of(&mut tx, target).await?;
+            let mut evidence = evidence::of(&mut tx, target).await?;
+            name_people(&mut tx, &mut evidence).await?;
             let done_on_record = evidence::any_done(&mut tx, target).await?;
             let stored = conflict::of(&mut tx, target).await?;
             let incidents = incident::of(&mut tx, target).await?;

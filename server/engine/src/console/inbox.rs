@@ -6,8 +6,10 @@ use domain::{
     access::Permission,
     action::TargetType,
     ids::{MessageId, TenantId},
+    json::Json,
     listing::{InboxFilter, Page},
     machine::Machine as _,
+    money::Money,
     problem::Code,
     view::{BodyView, MessageConflict, MessageDetail, MessageRow},
 };
@@ -99,12 +101,14 @@ impl Engine {
             let timeline =
                 machine_event::of(&mut tx, tenant, "inbox", id.uuid(), MAX_MOVES).await?;
             let pointers = masked_pointers(&mut tx, &row, like.ids.first(), tenant, effect).await?;
+            let amount = amount(&mut tx, tenant, payload, effect).await?;
             tx.commit().await?;
             let in_effect = in_effect(&pointers);
             Ok(MessageDetail {
                 as_of: now,
                 payload: payload.map(|bytes| body(bytes, &pointers)),
                 effect: effect.map(|bytes| body(bytes, &in_effect)),
+                amount,
                 last_error: bodies.last_error,
                 needs_second_person: row.status.needs_person() && second,
                 related,
@@ -127,6 +131,30 @@ impl Engine {
         })
         .await
     }
+}
+
+/// What the operation would move that a message asks to start, as its kind reads it; `None` where it starts
+/// none, where the kind hides the amount, or where it could not be reserved so.
+async fn amount(
+    db: &mut PgConnection,
+    tenant: TenantId,
+    payload: Option<&[u8]>,
+    effect: Option<&[u8]>,
+) -> Result<Option<Money>, EngineError> {
+    let Some(Ok(Effect::Operation(effect))) = effect.map(Effect::parse) else { return Ok(None) };
+    let Some(kind) = kind::find(db, tenant, &effect.operation).await? else { return Ok(None) };
+    let covers = |masked: &String| {
+        let pointers = [&kind.amount_pointer, &kind.currency_pointer];
+        pointers.into_iter().flatten().any(|pointer| {
+            let rest = pointer.strip_prefix(masked.as_str());
+            rest.is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
+        })
+    };
+    if kind.masked_pointers.iter().any(covers) {
+        return Ok(None);
+    }
+    let asked = Json::parse(effect.payload_or(payload.unwrap_or_default())).ok();
+    Ok(asked.and_then(|asked| effect.amount_in(&kind, &asked)))
 }
 
 /// Where something is masked in a message's payload.

@@ -8,7 +8,7 @@ use domain::{
     action::TargetType,
     ids::{IncidentId, TenantId},
     listing::{IncidentFilter, IncidentState, Page, StoryCursor},
-    record::RecordName,
+    record::{RecordName, RecordType},
     view::{IncidentDetail, IncidentRow, IncidentStory, RecordRef},
 };
 use sqlx::PgConnection;
@@ -19,6 +19,7 @@ use super::{
     gathered::{named, whole},
     list::{About, about, cursors, span},
     offers::offers,
+    stake::stake,
     story,
 };
 use crate::{
@@ -93,6 +94,7 @@ impl Engine {
                 opened_reason: whole.opened_reason,
                 reason: whole.reason,
                 actions: offers(&by, TargetType::Incident, whole.row.status.as_str()),
+                stake: stake(whole.records.iter().map(|record| &record.now)),
                 records: whole.records,
                 story,
                 story_next: next.map(|next| next.encode()),
@@ -152,34 +154,56 @@ pub(super) async fn found(
     Ok((narrowing, more))
 }
 
-/// The rows of these incidents, each with the first record that it is about.
+/// The rows of these incidents, each with the first record that it is about, and what is at stake in all
+/// of them where they are few.
 pub(super) async fn rows(
     db: &mut PgConnection,
     tenant: TenantId,
     ids: &[Uuid],
 ) -> Result<Vec<IncidentRow>, EngineError> {
     let stored = incident_listing::rows(db, tenant, ids).await?;
-    let gathered: HashMap<_, _> =
-        incident_record::first_of(db, tenant, ids).await?.into_iter().collect();
-    let first = |stored: &Stored| {
-        let own = stored.about.first().copied();
-        own.or_else(|| gathered.get(&stored.row.id.uuid()).copied())
-    };
-    let names: Vec<_> = stored.iter().filter_map(first).collect();
-    let records = record_ref::of(db, tenant, &names).await?;
-    let row = |stored| {
-        let about = first(&stored);
-        row(stored, about, &records)
-    };
-    Ok(stored.into_iter().map(row).collect())
+    // What the engine opened an incident about may have been gathered, too.
+    let own = stored.iter().map(|stored| stored.about.len()).max().unwrap_or_default();
+    let max = i64::try_from(IncidentRow::SUMMED + 1 + own).unwrap_or(i64::MAX);
+    let mut gathered: HashMap<Uuid, Vec<RecordName>> = HashMap::new();
+    for (incident, name) in incident_record::first_of(db, tenant, ids, max).await? {
+        gathered.entry(incident).or_default().push(name);
+    }
+    let all: Vec<Vec<RecordName>> = stored
+        .iter()
+        .map(|stored| {
+            let more = gathered.remove(&stored.row.id.uuid()).unwrap_or_default();
+            let more = more.into_iter().filter(|name| !stored.about.contains(name));
+            stored.about.iter().copied().chain(more).take(IncidentRow::SUMMED + 1).collect()
+        })
+        .collect();
+    let wanted: Vec<_> = all.iter().flat_map(|names| shown_of(names)).copied().collect();
+    let records: HashMap<_, _> = record_ref::of(db, tenant, &wanted)
+        .await?
+        .into_iter()
+        .map(|record| ((record.record, record.id.clone()), record))
+        .collect();
+    Ok(stored.into_iter().zip(&all).map(|(stored, names)| row(stored, names, &records)).collect())
 }
 
-fn row(stored: Stored, about: Option<RecordName>, records: &[RecordRef]) -> IncidentRow {
-    let about = about.and_then(|name| {
-        let id = name.id.to_string();
-        records.iter().find(|record| record.record == name.record && record.id == id).cloned()
-    });
-    IncidentRow { about, ..stored.row }
+/// Of which records more than their number is told: of all, or of the first where they are too many to sum.
+fn shown_of(names: &[RecordName]) -> &[RecordName] {
+    if names.len() > IncidentRow::SUMMED { names.get(..1).unwrap_or_default() } else { names }
+}
+
+fn row(
+    stored: Stored,
+    names: &[RecordName],
+    records: &HashMap<(RecordType, String), RecordRef>,
+) -> IncidentRow {
+    let known = |name: &RecordName| records.get(&(name.record, name.id.to_string()));
+    let summed = names.len() <= IncidentRow::SUMMED;
+    IncidentRow {
+        about: names.first().and_then(known).cloned(),
+        record_count: Some(names.len()),
+        stake: if summed { stake(names.iter().filter_map(known)) } else { Vec::new() },
+        ..stored.row
+    }
 }
 
 pub(super) fn narrow(

@@ -28,6 +28,7 @@ mod report;
 mod reveal;
 mod rules;
 mod search;
+mod stake;
 mod story;
 mod timeline;
 mod tokens;

@@ -3,8 +3,6 @@
 //! It is made of the same rows and words as the pages, holds no payload, and says nothing of its
 //! reader: one state of an incident has one hash, whoever takes the report.
 
-use std::collections::BTreeMap;
-
 use domain::{
     access::Permission,
     action::{Subject, TargetType},
@@ -12,13 +10,12 @@ use domain::{
     ids::{IncidentId, OperationId},
     json::Json,
     listing::StoryCursor,
-    record::RecordType,
-    view::{IncidentRecord, IncidentReport, ReportDecision, ReportNote, ReportStake, SealedReport},
+    view::{IncidentReport, ReportDecision, ReportNote, SealedReport},
 };
 use serde_json::json;
 use sha2::{Digest as _, Sha256};
 
-use super::{gathered::whole, story};
+use super::{gathered::whole, stake::stake, story};
 use crate::{
     Engine, StaffCaller,
     actions::entry,
@@ -27,6 +24,7 @@ use crate::{
         audit::{self, Entry},
         incident_story::{self, Cast},
         lease,
+        person::People,
     },
 };
 
@@ -72,6 +70,10 @@ impl Engine {
             let cast = Cast::new(id.uuid(), &whole.names);
             let mut decisions = incident_story::decisions(&mut tx, tenant, &cast, max + 1).await?;
             let mut notes = incident_story::notes(&mut tx, tenant, &cast, max + 1).await?;
+            let emails =
+                decisions.iter().flat_map(|made| [Some(&made.actor), made.approved_by.as_ref()]);
+            let emails: Vec<_> = emails.flatten().cloned().collect();
+            let people = People::of(&mut tx, &emails).await?;
             tx.commit().await?;
             let (decisions_cut, notes_cut) = (decisions.len() > MAX_ROWS, notes.len() > MAX_ROWS);
             decisions.truncate(MAX_ROWS);
@@ -81,7 +83,7 @@ impl Engine {
                 zone: "UTC".into(),
                 opened_reason: whole.opened_reason,
                 closed_reason: whole.reason,
-                stake: stake(&whole.records),
+                stake: stake(whole.records.iter().map(|record| &record.now)),
                 incident: whole.row,
                 records: whole.records,
                 timeline,
@@ -90,8 +92,8 @@ impl Engine {
                     .into_iter()
                     .map(|decided| ReportDecision {
                         at: decided.at,
-                        actor: decided.actor,
-                        approved_by: decided.approved_by,
+                        actor: people.told(&decided.actor),
+                        approved_by: decided.approved_by.map(|email| people.told(&email)),
                         action: decided.action,
                         record: decided.name.record,
                         id: decided.name.id.to_string(),
@@ -147,37 +149,4 @@ impl Engine {
         })
         .await
     }
-}
-
-/// The amounts of the operations among the records, and of those whose undos are: each operation once.
-fn stake(records: &[IncidentRecord]) -> Vec<ReportStake> {
-    let mut operations = BTreeMap::new();
-    for IncidentRecord { now, .. } in records {
-        let Some(amount) = &now.amount else { continue };
-        let unknown = now.record == RecordType::Operation && now.status == "unknown";
-        match now.record {
-            RecordType::Operation => {
-                operations.insert(now.id.as_str(), (amount, unknown));
-            }
-            RecordType::Compensation => {
-                operations.entry(now.page_id.as_str()).or_insert((amount, unknown));
-            }
-            _ => {}
-        }
-    }
-    let mut sums: BTreeMap<&str, ReportStake> = BTreeMap::new();
-    for (amount, unknown) in operations.into_values() {
-        let sum = sums.entry(amount.currency.as_str()).or_insert_with(|| ReportStake {
-            currency: amount.currency.clone(),
-            amount_minor: 0,
-            unknown_minor: 0,
-            operations: 0,
-        });
-        sum.amount_minor = sum.amount_minor.saturating_add(amount.amount_minor);
-        sum.operations += 1;
-        if unknown {
-            sum.unknown_minor = sum.unknown_minor.saturating_add(amount.amount_minor);
-        }
-    }
-    sums.into_values().collect()
 }

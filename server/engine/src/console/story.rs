@@ -17,6 +17,7 @@ use crate::{
     store::{
         incident_story::{self, Cast, Happened},
         machine_event,
+        person::People,
     },
 };
 
@@ -37,12 +38,29 @@ pub(super) async fn page(
     let further = happened.len() > max;
     happened.truncate(max);
     let next = happened.last().filter(|_| further).map(|last| last.cursor.clone());
-    Ok((happened.into_iter().map(step).collect(), next))
+    let people = People::of(db, &said(&happened)).await?;
+    Ok((happened.into_iter().map(|happened| step(happened, &people)).collect(), next))
 }
 
-fn step(happened: Happened) -> IncidentStep {
+/// Whether a thing names a person by email; a note has its author's name, which may look like one.
+fn names_an_email(by_person: bool, rule: &str) -> bool {
+    by_person && rule != "note"
+}
+
+/// Whom of the staff a story names by email.
+fn said(happened: &[Happened]) -> Vec<String> {
+    let mut said = Vec::new();
+    for happened in happened.iter().filter(|it| names_an_email(it.by_person, &it.rule)) {
+        said.push(happened.actor.clone());
+        said.extend(happened.detail.as_ref().and_then(|detail| text(detail, "approved_by")));
+    }
+    said
+}
+
+fn step(happened: Happened, people: &People) -> IncidentStep {
     let Happened { cursor, name, rule, from, to, version, by_person, actor, detail } = happened;
     let detail = detail.unwrap_or(Value::Null);
+    let actor = if names_an_email(by_person, &rule) { people.told(&actor) } else { actor };
     let (sentence, detail, receipt) = match (rule.as_str(), name.record) {
         ("evidence", _) => {
             let from = text(&detail, "source").unwrap_or_default();
@@ -59,7 +77,9 @@ fn step(happened: Happened) -> IncidentStep {
         }
         ("audit", record) => {
             let receipt = text(&detail, "receipt").and_then(|receipt| receipt.parse().ok());
-            let shown = pairs(&detail, &[("reason", "reason"), ("approved_by", "approved by")]);
+            let mut shown = pairs(&detail, &[("reason", "reason")]);
+            let second = text(&detail, "approved_by").map(|email| people.told(&email));
+            shown.extend(second.map(|second| ("approved by".to_owned(), second)));
             (Some(decided(to.as_deref().unwrap_or_default(), record).into()), shown, receipt)
         }
         (rule, RecordType::Operation) => {

@@ -15,6 +15,7 @@ use crate::{
         Target,
         conflict::StoredConflict,
         event::{self, Moved},
+        person::People,
     },
 };
 
@@ -82,11 +83,50 @@ pub(super) struct Story {
     pub(super) asked_in_vain: bool,
 }
 
-/// Reads the piece of a story that is asked for; `beside` is what is told beside the moves.
+/// Reads the piece of a story that is asked for; `beside` is what is told beside the moves. Each person
+/// has one name in all of it.
 ///
 /// # Errors
 /// The database's, or [`EngineError::Unreadable`].
 pub(super) async fn story(
+    db: &mut PgConnection,
+    target: Target,
+    piece: Piece,
+    beside: Vec<TimelineItem>,
+) -> Result<Story, EngineError> {
+    let mut story = told(db, target, piece, beside).await?;
+    let by_email = story.items.iter().filter(|item| names_an_email(item));
+    let said: Vec<_> = by_email.map(|item| item.actor.clone()).collect();
+    let people = People::of(db, &said).await?;
+    for item in story.items.iter_mut().filter(|item| names_an_email(item)) {
+        item.actor = people.told(&item.actor);
+    }
+    Ok(story)
+}
+
+/// Whether an item names a person by email; a note has its author's name, which may look like one.
+fn names_an_email(item: &TimelineItem) -> bool {
+    item.by_person && item.rule != "note"
+}
+
+/// Calls the people who brought evidence by their names.
+///
+/// # Errors
+/// The database's.
+pub(super) async fn name_people(
+    db: &mut PgConnection,
+    evidence: &mut [EvidenceView],
+) -> Result<(), EngineError> {
+    let by_people = evidence.iter().filter(|evidence| evidence.source == "staff");
+    let said: Vec<_> = by_people.map(|evidence| evidence.actor.clone()).collect();
+    let people = People::of(db, &said).await?;
+    for evidence in evidence.iter_mut().filter(|evidence| evidence.source == "staff") {
+        evidence.actor = people.told(&evidence.actor);
+    }
+    Ok(())
+}
+
+async fn told(
     db: &mut PgConnection,
     target: Target,
     piece: Piece,

@@ -8,7 +8,9 @@ use domain::{
     idempotency::{IdempotencyKey, InvalidKey},
     ids::{OperationId, WorkflowId},
     inbox::derived_key,
+    json::Json,
     machine::Machine as _,
+    money::Money,
     problem::Code,
 };
 use serde::Deserialize;
@@ -20,9 +22,9 @@ use crate::{
     Engine, ServiceCaller,
     actor::Actor,
     error::EngineError,
-    operations::{Enqueued, OwnRequest, enqueue},
+    operations::{Enqueued, OwnRequest, amount_of, enqueue},
     settings::{Limits, Settings},
-    store::inbox::Address,
+    store::{inbox::Address, kind::KindPolicy},
     workflows::{Begun, StartRequest, start_in},
 };
 
@@ -195,6 +197,11 @@ impl OperationEffect<'_> {
     /// The key under which the operation stands.
     pub(crate) fn key_at(&self, address: Address<'_>) -> String {
         key_at(self.key.as_deref(), address)
+    }
+
+    /// The amount that the operation gets, where it could be reserved with one.
+    pub(crate) fn amount_in(&self, kind: &KindPolicy, payload: &Json) -> Option<Money> {
+        amount_of(kind, payload, self.amount_minor, self.currency.as_deref()).ok().flatten()
     }
 
     /// The payload that the operation gets.

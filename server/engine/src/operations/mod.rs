@@ -33,7 +33,9 @@ pub(crate) use hold::start_in;
 pub(crate) use late::{Said, keep_evidence};
 pub(crate) use links::tell_link;
 pub(crate) use moves::Moves;
-pub(crate) use payload::{bounded, hashed_term, masked, parse as parse_payload, terms as terms_of};
+pub(crate) use payload::{
+    amount as amount_of, bounded, hashed_term, masked, parse as parse_payload, terms as terms_of,
+};
 pub(crate) use replays::Replays;
 pub(crate) use walk::Walks;
 

@@ -5,6 +5,7 @@
 //! never what a service told. The `Message-ID` is made of the event's id, the same at each delivery, so
 //! that a repeat is one mail to whoever looks at it.
 
+use domain::money::Money;
 use lettre::{
     Address, Message,
     message::{
@@ -255,9 +256,13 @@ fn what(data: &Value) -> String {
 
 fn amount(data: &Value) -> String {
     match (&data["amount_minor"], data["currency"].as_str()) {
-        (Value::Number(minor), Some(currency)) => {
-            format!("Amount at stake: {minor} of the smallest unit of {currency}.")
-        }
+        (Value::Number(minor), Some(currency)) => match minor.as_i64() {
+            Some(amount_minor) => {
+                let amount = Money { amount_minor, currency: currency.to_owned() };
+                format!("Amount at stake: {amount}.")
+            }
+            None => format!("Amount at stake: {minor} of the smallest unit of {currency}."),
+        },
         _ => String::new(),
     }
 }
@@ -350,6 +355,7 @@ mod tests {
         assert!(!head.contains("\r\nBcc"), "{head}");
         assert!(body.contains("ann@acme.test asks for: confirm invoice.charge"), "{body}");
         assert!(body.contains("https://console.example/approvals/7"), "{body}");
+        assert!(body.contains("Amount at stake: 129.00 EUR."), "nobody counts cents: {body}");
     }
 
     #[test]

@@ -10,7 +10,7 @@ use domain::{
 use sqlx::PgConnection;
 use uuid::Uuid;
 
-use super::{Target, word};
+use super::{Target, person::called, word};
 use crate::error::EngineError;
 
 /// What somebody did or was refused.
@@ -83,7 +83,7 @@ pub async fn of(db: &mut PgConnection, target: Target) -> Result<Vec<AuditView>,
     of_record(db, target.tenant, &target.id.to_string()).await
 }
 
-/// What people did to any record, newest first.
+/// What people did to any record, newest first, each by the name that the person has now.
 ///
 /// # Errors
 /// The database's, or [`EngineError::Unreadable`].
@@ -93,8 +93,10 @@ pub async fn of_record(
     id: &str,
 ) -> Result<Vec<AuditView>, EngineError> {
     let rows = sqlx::query!(
-        r#"select seq, at, actor, action, result, code, reason, receipt, after ->> 'bulk' as bulk from audit
-         where tenant_id = $1 and target_id = $2 order by seq desc limit 100"#,
+        r#"select a.seq, a.at, a.actor, s.name as "name?", a.action, a.result, a.code, a.reason, a.receipt,
+           a.after ->> 'bulk' as bulk
+         from audit a left join staff s on s.id = a.actor_id and a.actor_kind = 'staff'
+         where a.tenant_id = $1 and a.target_id = $2 order by a.seq desc limit 100"#,
         tenant.uuid(),
         id,
     )
@@ -105,7 +107,7 @@ pub async fn of_record(
             Ok(AuditView {
                 seq: row.seq,
                 at: row.at,
-                actor: row.actor,
+                actor: called(row.name.as_deref(), &row.actor),
                 action: row.action,
                 result: row.result,
                 code: row.code.as_deref().map(word).transpose()?,

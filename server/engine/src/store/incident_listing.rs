@@ -191,6 +191,8 @@ pub async fn rows(
                     cause: row.cause,
                     summary: row.summary,
                     about: None,
+                    record_count: None,
+                    stake: Vec::new(),
                     opened_at: row.opened_at,
                     opened_by: row.opened_by,
                     closed_at: row.closed_at,

@@ -114,7 +114,7 @@ pub async fn of(
         .collect()
 }
 
-/// The first record of each of these incidents.
+/// The first records of each of these incidents, in order, at most `max` of one.
 ///
 /// # Errors
 /// The database's, or [`EngineError::Unreadable`].
@@ -122,14 +122,17 @@ pub async fn first_of(
     db: &mut PgConnection,
     tenant: TenantId,
     incidents: &[Uuid],
+    max: i64,
 ) -> Result<Vec<(Uuid, RecordName)>, EngineError> {
     let rows = sqlx::query!(
         r#"select f.id as "incident!", r.target_type, r.target_id
            from unnest($2::uuid[]) as f(id) cross join lateral
-             (select target_type, target_id from incident_records p
-               where p.tenant_id = $1 and p.incident_id = f.id order by p.place limit 1) r"#,
+             (select target_type, target_id, place from incident_records p
+               where p.tenant_id = $1 and p.incident_id = f.id order by p.place limit $3) r
+           order by f.id, r.place"#,
         tenant.uuid(),
         incidents,
+        max,
     )
     .fetch_all(db)
     .await?;

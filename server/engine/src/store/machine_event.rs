@@ -5,9 +5,10 @@ use domain::{ids::TenantId, view::MoveView};
 use sqlx::PgConnection;
 use uuid::Uuid;
 
+use super::person::People;
 use crate::error::EngineError;
 
-/// A record's moves in one machine, oldest first, at most `max`.
+/// A record's moves in one machine, oldest first, at most `max`; people by their names.
 ///
 /// # Errors
 /// The database's.
@@ -26,9 +27,9 @@ pub async fn of(
         machine,
         max,
     )
-    .fetch_all(db)
+    .fetch_all(&mut *db)
     .await?;
-    Ok(rows
+    let mut moves: Vec<_> = rows
         .into_iter()
         .map(|row| MoveView {
             at: row.at,
@@ -40,7 +41,14 @@ pub async fn of(
             actor: row.actor,
             detail: row.detail.map(|detail| told(&detail)).unwrap_or_default(),
         })
-        .collect())
+        .collect();
+    let said: Vec<_> =
+        moves.iter().filter(|step| step.by_person).map(|step| step.actor.clone()).collect();
+    let people = People::of(db, &said).await?;
+    for step in moves.iter_mut().filter(|step| step.by_person) {
+        step.actor = people.told(&step.actor);
+    }
+    Ok(moves)
 }
 
 /// The members of a move's detail, as text.

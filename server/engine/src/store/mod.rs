@@ -48,6 +48,7 @@ pub mod outbox_attempt;
 pub mod outbox_listing;
 pub mod outcome;
 pub mod pending_sign_in;
+pub mod person;
 pub mod pointer;
 pub mod preferences;
 pub mod record_ref;

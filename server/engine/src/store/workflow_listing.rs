@@ -10,7 +10,7 @@ use serde_json::Value;
 use sqlx::PgConnection;
 use uuid::Uuid;
 
-use super::{word, workflow::Address};
+use super::{person::People, word, workflow::Address};
 use crate::error::EngineError;
 
 /// A filter as SQL takes it.
@@ -240,9 +240,9 @@ pub async fn timeline(
         at.id.uuid(),
         max,
     )
-    .fetch_all(db)
+    .fetch_all(&mut *db)
     .await?;
-    Ok(rows
+    let mut moves: Vec<_> = rows
         .into_iter()
         .map(|row| WorkflowMove {
             id: row.id,
@@ -256,7 +256,14 @@ pub async fn timeline(
             actor: row.actor,
             detail: words(row.detail),
         })
-        .collect())
+        .collect();
+    let said: Vec<_> =
+        moves.iter().filter(|step| step.by_person).map(|step| step.actor.clone()).collect();
+    let people = People::of(db, &said).await?;
+    for step in moves.iter_mut().filter(|step| step.by_person) {
+        step.actor = people.told(&step.actor);
+    }
+    Ok(moves)
 }
 
 /// A move's detail as words.

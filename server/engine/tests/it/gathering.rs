@@ -370,6 +370,65 @@ async fn one_timeline_tells_of_all_records_with_notes_and_decisions() {
 }
 
 #[tokio::test]
+async fn one_person_has_one_name_in_the_story_the_report_and_what_people_did() {
+    let fixture = Fixture::new().await;
+    let operator = fixture.person("operator", Role::Operator).await;
+    let (one, version) = fixture.needs_person("one").await;
+    let id = minted(&fixture, &operator).await;
+    act(&fixture, &operator, opening(id, &[one.into()])).await;
+    act(&fixture, &operator, happened(one, version, "ch_1")).await;
+    let called = "operator (operator@acme.test)";
+
+    let detail = shown(&fixture, &operator, id).await;
+    let told: Vec<_> = detail
+        .story
+        .iter()
+        .filter(|step| step.step.by_person)
+        .map(|step| step.step.actor.as_str())
+        .collect();
+    assert_eq!(told, [called; 3], "opened, evidence brought, confirmed");
+    assert_eq!(detail.audit[0].actor, called);
+    let report = fixture.engine.incident_report(&operator, id).await.unwrap().report;
+    assert!(report.decisions.iter().all(|made| made.actor == called), "{:?}", report.decisions);
+    assert_eq!(report.timeline, detail.story);
+
+    let operation = fixture.engine.operation(&operator, one).await.unwrap();
+    let by_person = operation.timeline.iter().filter(|item| item.by_person);
+    assert!(by_person.map(|item| item.actor.as_str()).all(|actor| actor == called));
+    let mut proofs = operation.evidence.iter().filter(|evidence| evidence.source == "staff");
+    assert_eq!(proofs.next().map(|proof| proof.actor.as_str()), Some(called));
+    assert_eq!(operation.audit[0].actor, called);
+    let kept = "select count(*) from audit where actor = 'operator@acme.test'";
+    assert!(fixture.count(kept).await > 0, "the log itself keeps the email");
+}
+
+#[tokio::test]
+async fn the_money_at_stake_is_that_of_all_records() {
+    let fixture = Fixture::new().await;
+    let operator = fixture.person("operator", Role::Operator).await;
+    let (one, _) = fixture.needs_person("one").await;
+    let (two, _) = fixture.needs_person("two").await;
+    let id = minted(&fixture, &operator).await;
+    act(&fixture, &operator, opening(id, &[one.into(), two.into()])).await;
+    let list = async || {
+        let open = IncidentFilter { status: Some(IncidentState::Open), ..Default::default() };
+        fixture.engine.list_incidents(&operator, &open).await.unwrap().items.remove(0)
+    };
+    let row = list().await;
+    assert_eq!(row.record_count, Some(2));
+    assert_eq!((row.stake[0].amount_minor, row.stake[0].operations), (25_800, 2));
+    assert_eq!(shown(&fixture, &operator, id).await.stake, row.stake);
+
+    // So many that a list does not sum them: then it says no sum, rather than that of some.
+    let more = many(&fixture, 30).await;
+    act(&fixture, &operator, change(id, Verb::Add, 1, &more)).await;
+    let row = list().await;
+    assert_eq!((row.record_count, row.stake.len()), (Some(21), 0));
+    assert_eq!(row.about.map(|about| about.key).as_deref(), Some("one"));
+    assert_eq!(shown(&fixture, &operator, id).await.stake[0].operations, 32);
+}
+
+#[tokio::test]
 async fn a_long_story_goes_on_page_by_page_without_a_gap() {
     let fixture = Fixture::new().await;
     let operator = fixture.person("operator", Role::Operator).await;
