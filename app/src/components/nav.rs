@@ -91,8 +91,9 @@ fn attention(me: &Me) -> AnyView {
         return ().into_any();
     }
     let words = counted(me.attention, me.attention_more);
+    let title = words.clone();
     view! {
-        <span class="rail-count" title=words.clone()>
+        <span class="rail-count" title=title>
             <span aria-hidden="true">{text::short_count(me.attention, me.attention_more)}</span>
             <span class="visually-hidden">{words}</span>
         </span>

@@ -165,8 +165,8 @@ fn lease(lease: &LeaseView, as_of: DateTime<Utc>) -> AnyView {
         LeaseState::None => ().into_any(),
         LeaseState::Live => {
             let beat = lease.beat_at.map(|at| format!("beat {}, ", text::ago(at, as_of)));
-            let title = owner.clone();
-            view! { <span class="lease-live" title>{beat} {owner}</span> }.into_any()
+            let whole = owner.clone();
+            view! { <span class="lease-live" title=whole>{beat} {owner}</span> }.into_any()
         }
         LeaseState::Stale => {
             let since = lease.lease_until.map_or_else(String::new, |until| {
