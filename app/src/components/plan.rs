@@ -85,9 +85,19 @@ pub fn plan_list(plan: &CompensationPlan) -> AnyView {
     plan_piece(plan, None)
 }
 
+/// The same without what can be decided, for a page that offers it elsewhere.
+#[must_use]
+pub fn plan_states(plan: &CompensationPlan) -> AnyView {
+    listed(plan, None, false)
+}
+
 /// A piece of a long plan: what is awaited first, then what is undone. See [`length`].
 #[must_use]
 pub fn plan_piece(plan: &CompensationPlan, piece: Option<&Slice>) -> AnyView {
+    listed(plan, piece, true)
+}
+
+fn listed(plan: &CompensationPlan, piece: Option<&Slice>, decisions: bool) -> AnyView {
     if plan.awaited.is_empty() && plan.undone.is_empty() {
         return view! { <p class="prose">"Nothing has happened that would be undone."</p> }
             .into_any();
@@ -95,7 +105,14 @@ pub fn plan_piece(plan: &CompensationPlan, piece: Option<&Slice>) -> AnyView {
     let awaited = plan.awaited.iter().map(|planned| (planned, "waited for first"));
     let all: Vec<_> = awaited.chain(plan.undone.iter().map(|planned| (planned, ""))).collect();
     let shown = piece.map_or(all.as_slice(), |piece| piece.of(&all));
-    let shown = shown.iter().map(|(planned, note)| row(planned, note)).collect_view();
+    // One page of a long plan too knows the whole of it.
+    let left = plan.something_left();
+    let ways_of = |planned: &PlannedUndo| match &planned.undo {
+        Some(undo) if decisions => ways(undo, planned.step_key.is_some().then_some(left)),
+        _ => Vec::new(),
+    };
+    let shown =
+        shown.iter().map(|(planned, note)| row(planned, note, ways_of(planned))).collect_view();
     let partial = plan.partial.then(|| {
         let words = if nothing_can_be_undone(plan) {
             "Nothing of it can be undone: all of it stays done."
@@ -112,10 +129,10 @@ pub fn plan_piece(plan: &CompensationPlan, piece: Option<&Slice>) -> AnyView {
     .into_any()
 }
 
-fn row(planned: &PlannedUndo, note: &'static str) -> AnyView {
+fn row(planned: &PlannedUndo, note: &'static str, ways: Vec<Way>) -> AnyView {
     let name = planned.step_key.clone().unwrap_or_else(|| planned.operation.clone());
     let undo = match (&planned.undo, &planned.cannot, &planned.undo_kind) {
-        (Some(undo), ..) => undo_state(undo, planned.step_key.is_some()),
+        (Some(undo), ..) => undo_state(undo, ways),
         (None, Some(cannot), _) => {
             view! { <span class="plan-cannot">{format!("stays done: {cannot}")}</span> }.into_any()
         }
@@ -138,7 +155,38 @@ fn row(planned: &PlannedUndo, note: &'static str) -> AnyView {
     .into_any()
 }
 
-fn undo_state(undo: &UndoView, of_a_step: bool) -> AnyView {
+/// A decision about an undo, and what its button says.
+pub type Way = (Verb, &'static str);
+
+/// What can be decided about an undo that does not go on by itself, the sensible one first. Of a step,
+/// `left` says whether anything else of its workflow is left to undo.
+///
+/// Passing a failed undo is offered only where something goes on by it: with nothing left it would close
+/// the workflow, and accepting says that better. An unknown one may have no other end.
+#[must_use]
+pub fn ways(undo: &UndoView, left: Option<bool>) -> Vec<Way> {
+    let mut ways = Vec::new();
+    let failed = undo.status == CompensationState::Failed;
+    if failed {
+        ways.push((Verb::Retry, "Try the undo again"));
+        ways.push((Verb::Accept, "Accept: it stays done"));
+    }
+    if !undo.passed {
+        match left {
+            Some(true) if failed || undo.needs_person => {
+                ways.push((Verb::Continue, "Go on without it"));
+            }
+            Some(false) if undo.needs_person && !failed => ways.push((Verb::Continue, CLOSE)),
+            _ => {}
+        }
+    }
+    ways
+}
+
+/// What passing an unknown undo does where nothing else is left to undo.
+pub const CLOSE: &str = "Close it: this undo stays unknown";
+
+fn undo_state(undo: &UndoView, ways: Vec<Way>) -> AnyView {
     // Unknown is called unknown: the link alone would say that it is under way.
     let state = match undo.undo_status {
         Some(Status::Unknown) => view! { <StateBadge status=Status::Unknown/> }.into_any(),
@@ -147,22 +195,14 @@ fn undo_state(undo: &UndoView, of_a_step: bool) -> AnyView {
     let operation = undo.undo_id.map(|id| {
         view! { <a href=format!("/operations/{id}")>{format!("undo, try {}", undo.n)}</a> }
     });
-    let passed = undo.passed.then_some("the steps before it go on without it");
-    let link = |verb: Verb, word: &'static str| {
-        let href = format!("/compensations/{}/{verb}?version={}", undo.id, undo.version);
-        view! { <a class="button" href=href>{word}</a> }.into_any()
-    };
-    let failed = undo.status == CompensationState::Failed;
-    let stuck = failed || undo.needs_person;
-    let mut actions = Vec::new();
-    if failed {
-        actions.push(link(Verb::Retry, "Try the undo again"));
-        actions.push(link(Verb::Accept, "Accept: it stays done"));
-    }
-    // Only within a workflow does anything stand before it that could go on.
-    if of_a_step && stuck && !undo.passed {
-        actions.push(link(Verb::Continue, "Go on without it"));
-    }
+    let passed = undo.passed.then_some("passed by name: nothing waits for it");
+    let actions: Vec<_> = ways
+        .into_iter()
+        .map(|(verb, word)| {
+            let href = format!("/compensations/{}/{verb}?version={}", undo.id, undo.version);
+            view! { <a class="button" href=href>{word}</a> }
+        })
+        .collect();
     view! {
         {state}
         {operation}
@@ -205,6 +245,50 @@ mod tests {
                 passed: false,
             }),
         }
+    }
+
+    fn stuck(status: CompensationState, undo: Status) -> PlannedUndo {
+        let mut planned = planned(status, Some(undo));
+        if let Some(undo) = &mut planned.undo {
+            undo.needs_person = undo.undo_status == Some(Status::Unknown);
+        }
+        planned
+    }
+
+    fn offered(planned: &PlannedUndo, rest: Vec<PlannedUndo>) -> Vec<&'static str> {
+        let undone = std::iter::once(planned.clone()).chain(rest).collect();
+        let plan = CompensationPlan { awaited: Vec::new(), undone, partial: true };
+        let undo = planned.undo.as_ref().unwrap();
+        ways(undo, Some(plan.something_left())).into_iter().map(|(_, word)| word).collect()
+    }
+
+    #[test]
+    fn going_on_without_a_failed_undo_is_offered_only_where_something_goes_on() {
+        let failed = stuck(CompensationState::Failed, Status::FailedTerminal);
+        let alone = ["Try the undo again", "Accept: it stays done"];
+        assert_eq!(offered(&failed, Vec::new()), alone);
+        let over = planned(CompensationState::Compensated, Some(Status::Succeeded));
+        let stays =
+            PlannedUndo { cannot: Some("nothing undoes it".into()), undo: None, ..over.clone() };
+        assert_eq!(offered(&failed, vec![over, stays]), alone, "none of these goes on");
+        let open = PlannedUndo { undo: None, ..failed.clone() };
+        let asked = planned(CompensationState::Requested, None);
+        for left in [open, asked] {
+            assert_eq!(offered(&failed, vec![left])[2..], ["Go on without it"]);
+        }
+        let undo = failed.undo.as_ref().unwrap();
+        assert_eq!(ways(undo, None).len(), 2, "an undo by itself has no workflow that goes on");
+    }
+
+    #[test]
+    fn an_unknown_undo_can_always_be_left_and_the_button_says_what_becomes_of_it() {
+        let unknown = stuck(CompensationState::Running, Status::Unknown);
+        assert_eq!(offered(&unknown, Vec::new()), [CLOSE]);
+        let open = PlannedUndo { undo: None, ..unknown.clone() };
+        assert_eq!(offered(&unknown, vec![open]), ["Go on without it"]);
+        let mut passed = unknown;
+        passed.undo.as_mut().unwrap().passed = true;
+        assert!(offered(&passed, Vec::new()).is_empty(), "that was decided");
     }
 
     #[test]

@@ -49,7 +49,8 @@ pub fn RecordHead<'a>(
     version: i64,
     /// What can be done, the sensible one first.
     actions: Vec<Offered>,
-    /// Whether the sensible one has its form on the page itself: then all stand behind the menu.
+    /// Whether all stand behind the menu: the sensible one has its form on the page itself, or none would
+    /// be taken now.
     #[prop(optional)]
     on_page: bool,
 ) -> impl IntoView {

@@ -6,7 +6,7 @@ use leptos::prelude::*;
 use super::icon::{Icon, IconName};
 
 /// What stands in the band.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Standing {
     safety: Safety,
     /// The safety in a word or two.

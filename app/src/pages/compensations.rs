@@ -1,12 +1,11 @@
-//! `/compensations/{id}/{verb}`: the form of a decision about an undo that does not go on by itself. An
-//! undo has no page of its own: it stands on the page of what it undoes.
+//! `/compensations/{id}`: one undo, where it stands, what it undoes; and the forms of what can be decided
+//! about one that does not go on by itself. What it undoes, and its workflow, show it too.
 
 use domain::{
-    action::{TargetType, Verb},
+    action::{Subject, TargetType, Verb},
     compensation::CompensationState,
     operation::Status,
-    record::{RecordName, RecordType},
-    view::{CompensationPlan, UndoDetail},
+    view::{CompensationPlan, UndoDetail, UndoView},
 };
 use leptos::prelude::*;
 use leptos_meta::Title;
@@ -15,11 +14,11 @@ use super::record::{About, Words, decision_page, record_page};
 use crate::{
     api::records::undo,
     components::{
-        gather_link::gather_link,
-        mark::{Mark, MarkBadge},
+        mark::Mark,
         part::Part,
-        plan::plan_list,
-        related::related,
+        plan::{CLOSE, plan_states, ways},
+        record_head::{Offered, RecordHead},
+        related::{its_workflow, related},
         verdict_band::{Standing, VerdictBand},
     },
 };
@@ -27,7 +26,7 @@ use crate::{
 /// The form.
 #[component]
 pub fn UndoFormPage() -> impl IntoView {
-    let about = |detail: &UndoDetail, _: Verb| About {
+    let about = |detail: &UndoDetail, verb: Verb| About {
         version: detail.planned.undo.as_ref().map_or(0, |undo| undo.version),
         mark: mark(detail),
         kind: format!("undo of {}", detail.planned.operation),
@@ -35,11 +34,12 @@ pub fn UndoFormPage() -> impl IntoView {
         actions: detail.actions.clone(),
         known: view! {
             <VerdictBand verdict=standing(detail)/>
-            {plan_list(&alone(detail))}
+            {plan_states(&alone(detail))}
         }
         .into_any(),
         fields: None,
-        words: None,
+        words: (verb == Verb::Continue && detail.workflow.is_some() && !detail.left)
+            .then(|| closing(detail)),
     };
     decision_page(TargetType::Compensation, undo, about, words)
 }
@@ -51,33 +51,54 @@ pub fn UndoPage() -> impl IntoView {
         <Title text="Undo · Onceover"/>
         {record_page(undo, |detail: UndoDetail| {
         let verdict = standing(&detail);
-        let state = plan_list(&alone(&detail));
+        let state = plan_states(&alone(&detail));
         let forward = detail.forward.clone().map(|forward| {
             related("undoes", "What it undoes", vec![forward])
         });
-        let gather = detail.planned.undo.as_ref().map(|undo| {
-            gather_link(RecordName::new(RecordType::Compensation, undo.id.uuid()))
-        });
+        let workflow = detail.workflow.clone().map(its_workflow);
+        let head = detail.planned.undo.as_ref().map(|undo| head(&detail, undo));
         view! {
             <article class="detail">
-                <header class="detail-head">
-                    <div class="detail-name">
-                        <p class="detail-kind">
-                            <MarkBadge mark=mark(&detail)/>
-                            <span>{format!("undo of {}", detail.planned.operation)}</span>
-                        </p>
-                        <h1 class="detail-key">{format!("Undo of {}", called(&detail))}</h1>
-                    </div>
-                    <div class="detail-actions">{gather}</div>
-                </header>
+                {head}
                 <VerdictBand verdict/>
                 {forward}
+                {workflow}
                 <Part id="state" title="Its state">{state}</Part>
             </article>
         }
         .into_any()
     })}
     }
+}
+
+fn head(detail: &UndoDetail, undo: &UndoView) -> AnyView {
+    let subject = Subject::new(TargetType::Compensation, undo.id.to_string());
+    let sub = format!("version {}", undo.version).into_any();
+    view! {
+        <RecordHead
+            subject=&subject
+            mark=mark(detail)
+            kind=format!("undo of {}", detail.planned.operation)
+            key=called(detail)
+            title=format!("Undo of {}", called(detail))
+            sub
+            version=undo.version
+            actions=offered(detail, undo)
+        />
+    }
+    .into_any()
+}
+
+/// What can be decided, as on the workflow's page.
+fn offered(detail: &UndoDetail, undo: &UndoView) -> Vec<Offered> {
+    let left = detail.workflow.as_ref().map(|_| detail.left);
+    ways(undo, left)
+        .into_iter()
+        .filter_map(|(verb, label)| {
+            let offer = detail.actions.iter().find(|offer| offer.verb == verb)?.clone();
+            Some(Offered { offer, label: label.to_owned(), why: None })
+        })
+        .collect()
 }
 
 /// What is undone, by the key that people know it by.
@@ -97,7 +118,19 @@ fn mark(detail: &UndoDetail) -> Mark {
 /// Where it stands, and what is known of its last try.
 fn standing(detail: &UndoDetail) -> Standing {
     let tried = detail.planned.undo.as_ref().zip(detail.ended.as_ref());
-    stands(detail).grounds(tried.map(|(undo, ended)| format!("Try {}: {ended}", undo.n)))
+    stands(detail).grounds(tried.map(|(undo, ended)| told(undo.n, ended)))
+}
+
+/// How the verdict of an operation says that the provider refused it.
+const REFUSED: &str = "the provider rejected it for good";
+
+/// What became of a try. *For good* holds for its operation alone: the undo can be tried again.
+fn told(n: i32, ended: &str) -> String {
+    let ended = ended.replace(REFUSED, "the provider refused it");
+    match ended.strip_prefix("It ") {
+        Some(ended) => format!("Try {n} {ended}"),
+        None => format!("Try {n}: {ended}"),
+    }
 }
 
 fn stands(detail: &UndoDetail) -> Standing {
@@ -111,9 +144,14 @@ fn stands(detail: &UndoDetail) -> Standing {
         (_, Some(Status::Unknown)) => {
             Standing::wait("Whether the undo happened is not known; machines ask its provider.")
         }
-        (CompensationState::Failed, _) => Standing::person(
-            "The undo failed for good: what it should undo stays done until somebody decides.",
-        ),
+        (CompensationState::Failed, _) => {
+            let refused = detail.ended.as_ref().is_some_and(|ended| ended.contains(REFUSED));
+            let failed = if refused { "The provider refused the undo" } else { "The undo failed" };
+            Standing::person(format!(
+                "{failed}, and it is not tried again by itself: what it should undo stays done until somebody \
+                 decides."
+            ))
+        }
         (CompensationState::Compensated, _) => Standing::over("Undone: the undo happened."),
         (CompensationState::NotNeeded, _) => Standing::over("There was nothing to undo."),
         (CompensationState::AcceptedUndoneNot, _) => {
@@ -126,6 +164,26 @@ fn stands(detail: &UndoDetail) -> Standing {
             Standing::wait("It is being undone; whether that succeeds is not known yet.")
         }
     }
+}
+
+/// Passing an undo beside which nothing is left to undo: nothing goes on by it.
+fn closing(detail: &UndoDetail) -> Words {
+    let failed = detail.planned.undo.as_ref().map(|undo| undo.status);
+    if failed == Some(CompensationState::Failed) {
+        return Words::new(
+            "Close the workflow without this undo",
+            "Close it: this one stays done",
+            "Nothing else is left to undo, so that nothing goes on by this: the workflow is closed, unless \
+             another undo holds it up. The undo stays failed, and what it should have undone stays done.",
+        );
+    }
+    Words::new(
+        "Close the workflow without knowing of this undo",
+        CLOSE,
+        "Nothing else is left to undo, so that nothing goes on by this: the workflow is closed, unless \
+         another undo holds it up. This undo stays unknown until its outcome is found out, and is never \
+         called undone.",
+    )
 }
 
 fn words(verb: Verb) -> Option<Words> {
@@ -151,3 +209,6 @@ fn words(verb: Verb) -> Option<Words> {
         _ => None,
     }
 }
+
+#[cfg(test)]
+mod tests;

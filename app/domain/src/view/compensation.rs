@@ -3,7 +3,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::{RelatedOperation, operation::ActionOffer};
+use super::{FlowRef, RelatedOperation, operation::ActionOffer};
 use crate::{
     compensation::{CompensationState, Effect},
     ids::{CompensationId, OperationId},
@@ -20,6 +20,15 @@ pub struct CompensationPlan {
     pub undone: Vec<PlannedUndo>,
     /// Whether something of it stays done, as far as is known now: no plan for "all undone".
     pub partial: bool,
+}
+
+impl CompensationPlan {
+    /// Whether anything is left whose undo has not begun: where an undo holds the rest up, whether there
+    /// is a rest.
+    #[must_use]
+    pub fn something_left(&self) -> bool {
+        self.awaited.iter().chain(&self.undone).any(PlannedUndo::is_left)
+    }
 }
 
 /// One operation of a plan.
@@ -47,6 +56,17 @@ pub struct PlannedUndo {
     pub undo: Option<UndoView>,
 }
 
+impl PlannedUndo {
+    /// Whether it can be undone, and its undo has not begun.
+    fn is_left(&self) -> bool {
+        use CompensationState as C;
+        self.cannot.is_none()
+            && self.undo.as_ref().is_none_or(|undo| {
+                matches!(undo.status, C::Requested | C::WaitingForward | C::NotNeeded)
+            })
+    }
+}
+
 /// One undo beside what it undoes.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct UndoDetail {
@@ -56,6 +76,10 @@ pub struct UndoDetail {
     pub forward: Option<RelatedOperation>,
     /// What is known of the undo's own operation, in a sentence, once there is one.
     pub ended: Option<String>,
+    /// The workflow whose undoing it belongs to, if any.
+    pub workflow: Option<FlowRef>,
+    /// Whether anything else of that workflow is left to undo.
+    pub left: bool,
     /// What can be done, each with whether the reader may.
     pub actions: Vec<ActionOffer>,
 }

@@ -2,6 +2,8 @@
 //!
 //! Guards against a rule that reads safer than it is: what is absent is said as what follows from it.
 
+use domain::money::Money;
+
 use crate::{api::admin::KindPolicy, text};
 
 /// The page of a kind; its name is escaped as a part of a path.
@@ -23,6 +25,23 @@ pub fn stake(policy: &KindPolicy) -> String {
     };
     let repeat = if policy.irreversible { "a repeat would harm" } else { "a repeat does no harm" };
     format!("{what}; {repeat}.")
+}
+
+/// What a number of smallest units comes to. A policy names no currency: one with decimals and one without
+/// say how far it depends on it.
+#[must_use]
+pub fn in_money(amount_minor: i64) -> String {
+    let of = |currency: &str| Money { amount_minor, currency: currency.to_owned() };
+    format!("{}, or {}", of("EUR"), of("JPY"))
+}
+
+/// What a threshold that was typed comes to, in a sentence; an example before one is.
+#[must_use]
+pub fn threshold(typed: &str) -> String {
+    match typed.trim().parse::<i64>() {
+        Ok(minor) if minor > 0 => format!("{minor} is {}.", in_money(minor)),
+        _ => format!("For example, 100000 is {}.", in_money(100_000)),
+    }
 }
 
 /// What follows, a sentence each.
@@ -50,8 +69,9 @@ pub fn grounds(policy: &KindPolicy) -> Vec<String> {
         None => "One person alone may confirm any amount.".to_owned(),
         Some(0) => "Every confirmation takes a second person.".to_owned(),
         Some(minor) => format!(
-            "From {minor} of the currency\u{2019}s smallest unit on, and where the amount is unknown, a \
-             confirmation takes a second person."
+            "From {minor} of the currency\u{2019}s smallest unit on ({}), and where the amount is unknown, a \
+             confirmation takes a second person.",
+            in_money(minor)
         ),
     };
     let undo = policy.undo_kind.as_ref().map_or_else(
@@ -97,4 +117,21 @@ pub fn figures(policy: &KindPolicy) -> Vec<(&'static str, String)> {
         ),
         ("Provider\u{2019}s page", policy.reference_url.clone().unwrap_or_else(|| "none".into())),
     ]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::api::policy::fresh;
+
+    #[test]
+    fn a_threshold_of_smallest_units_is_never_read_as_that_much_money() {
+        assert_eq!(threshold("250000"), "250000 is 2,500.00 EUR, or 250,000 JPY.");
+        for none in ["", "0", "a lot"] {
+            assert_eq!(threshold(none), "For example, 100000 is 1,000.00 EUR, or 100,000 JPY.");
+        }
+        let policy = KindPolicy { approval_threshold_minor: Some(100_000), ..fresh() };
+        let said = grounds(&policy).join(" ");
+        assert!(said.contains("(1,000.00 EUR, or 100,000 JPY)"), "{said}");
+    }
 }

@@ -9,7 +9,7 @@ use leptos::prelude::*;
 use leptos_meta::Title;
 
 use super::{
-    policy::place,
+    policy::{in_money, place, threshold},
     policy_fields::{GROUPS, Shape, all},
 };
 use crate::{
@@ -204,6 +204,10 @@ fn field(
     refusal: Option<&RefusalView>,
 ) -> AnyView {
     let id = field.as_str();
+    let help = match field {
+        Field::ApprovalThresholdMinor => format!("{help} {}", threshold(typed.text(field))),
+        _ => help.to_owned(),
+    };
     let name = input_name(field);
     let wrong = is_wrong(field, refusal);
     let error = wrong.then(|| {
@@ -355,6 +359,15 @@ fn changes(before: Option<&Typed>, typed: &Typed) -> Vec<(Field, String, String)
         (Shape::Tick, _) => "no".to_owned(),
         (_, "") => "nothing".to_owned(),
         (_, text) => text.to_owned(),
+    };
+    let of = |policy: &Typed, field, shape| {
+        let text = of(policy, field, shape);
+        match text.parse::<i64>() {
+            Ok(minor) if minor > 0 && field == Field::ApprovalThresholdMinor => {
+                format!("{text}: {}", in_money(minor))
+            }
+            _ => text,
+        }
     };
     let own = [(Field::Name, Shape::Mono, NAME_HELP)];
     own.into_iter()

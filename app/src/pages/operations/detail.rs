@@ -21,12 +21,10 @@ use crate::{
     },
     components::{
         audit::Audit,
-        key::Key,
-        mark::MarkBadge,
         notes::Notes,
         part::Part,
         plan::plan_list,
-        related::related,
+        related::{its_workflow, related},
         slice::{Slice, asked_for},
         timeline::{Timeline, axis::Axis},
         verdict_band::VerdictBand,
@@ -167,20 +165,7 @@ fn Shown(
 
 /// The workflow that made it, and what it undoes, where it is an undo.
 fn belongs(links: &OperationLinks) -> AnyView {
-    let workflow = links.workflow.clone().map(|flow| {
-        let words = format!("step {} of {}", flow.step_key, flow.kind);
-        view! {
-            <Part id="workflow" title="Its workflow">
-                <ul class="relations">
-                    <li class="related">
-                        <MarkBadge mark=flow.status/>
-                        <a href=format!("/workflows/{}", flow.id)><Key text=flow.key/></a>
-                        <span class="cell-sub">{words}</span>
-                    </li>
-                </ul>
-            </Part>
-        }
-    });
+    let workflow = links.workflow.clone().map(its_workflow);
     let undoes = links.undoes.clone().map(|(undo, forward)| {
         let forward = related("undoes", "What it undoes", vec![forward]);
         let page = format!("/compensations/{undo}");

@@ -76,7 +76,7 @@ pub fn FormPage() -> impl IntoView {
         }
         .into_any(),
         fields: None,
-        words: words::decision_by(&detail.plan, verb),
+        words: words::decision_by(detail, verb),
     };
     decision_page(TargetType::Workflow, workflow, about, words::decision)
 }
@@ -117,6 +117,7 @@ fn shown(page: Noted<WorkflowDetail>, query: &str) -> AnyView {
             why: None,
         })
         .collect();
+    let on_page = words::resumes_in_vain(detail);
     let moves = detail.timeline.len();
     let moved = piece("timeline", MOVES, moves);
     let told: Vec<_> = moved.of(&detail.timeline).iter().map(told).collect();
@@ -138,7 +139,7 @@ fn shown(page: Noted<WorkflowDetail>, query: &str) -> AnyView {
     let story = view! { <Moves told piece=&moved/> }.into_any();
     view! {
         <article class="detail">
-            <RecordHead subject=&subject mark=row.status kind key sub version=row.version actions/>
+            <RecordHead subject=&subject mark=row.status kind key sub version=row.version actions on_page/>
             {waiting}
             <VerdictBand verdict=standing(detail)/>
             <div class="detail-columns">

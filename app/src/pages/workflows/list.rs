@@ -29,7 +29,7 @@ const COLUMNS: &[Column] = &[
     ("Workflow", "col-topic"),
     ("Key", "col-key"),
     ("Cause", "col-name"),
-    ("Steps done", "col-count num"),
+    ("Steps over", "col-count num"),
     ("Definition", "col-count num"),
     ("Started", "col-updated num"),
     ("Updated", "col-updated num"),

@@ -5,8 +5,9 @@
 use domain::{
     action::Verb,
     compensation::CompensationState,
+    json::Json,
     operation::Status,
-    view::{CompensationPlan, StepView, WorkflowDetail, WorkflowMove},
+    view::{CompensationPlan, PlannedUndo, StepView, WorkflowDetail, WorkflowMove, WorkflowRow},
     workflow::{StepState, WorkflowState},
 };
 
@@ -78,28 +79,49 @@ fn waiting(detail: &WorkflowDetail) -> Standing {
     }
 }
 
-/// Which undo holds the rest up, and how it stands.
+/// Which undo holds the rest up, and how it stands; where there is no rest, what stays done.
 fn stuck(plan: &CompensationPlan) -> String {
     let holding = plan.undone.iter().filter_map(|planned| {
         let undo = planned.undo.as_ref().filter(|undo| !undo.passed)?;
         let step = planned.step_key.as_ref().unwrap_or(&planned.operation);
         match undo.status {
-            CompensationState::Failed => Some(format!("the undo of {step} failed")),
+            CompensationState::Failed => Some((format!("the undo of {step} failed"), planned)),
             _ if undo.needs_person => {
-                Some(format!("whether the undo of {step} happened is not known"))
+                Some((format!("whether the undo of {step} happened is not known"), planned))
             }
             _ => None,
         }
     });
-    let holding: Vec<_> = holding.collect();
-    match holding.as_slice() {
-        [] => "An undo needs a person: the rest waits for a decision about it.".to_owned(),
-        [one] => format!("{}: the rest waits for a decision about it.", capitalised(one)),
-        many => {
-            let all = many.join(", and ");
-            format!("{}: the rest waits for a decision about each.", capitalised(&all))
-        }
+    let (holding, planned): (Vec<_>, Vec<_>) = holding.unzip();
+    let all = capitalised(&holding.join(", and "));
+    match (holding.len(), plan.something_left()) {
+        (0, true) => "An undo needs a person: the rest waits for a decision about it.".to_owned(),
+        (0, false) => "An undo needs a person, and waits for a decision about it.".to_owned(),
+        (1, true) => format!("{all}: the rest waits for a decision about it."),
+        (_, true) => format!("{all}: the rest waits for a decision about each."),
+        (_, false) => format!("{all}: {} until somebody decides.", stays(&planned)),
     }
+}
+
+/// What of these stays done, by its amount where each has one.
+fn stays(planned: &[&PlannedUndo]) -> String {
+    let amounts: Option<Vec<_>> =
+        planned.iter().map(|planned| planned.amount.as_ref().map(ToString::to_string)).collect();
+    let one = planned.len() == 1;
+    let what = match amounts {
+        Some(amounts) => amounts.join(" and "),
+        None if one => "it".to_owned(),
+        None => "they".to_owned(),
+    };
+    let unknown = planned.iter().any(|planned| {
+        planned.undo.as_ref().is_some_and(|undo| undo.status != CompensationState::Failed)
+    });
+    let stays = match (unknown, one) {
+        (true, _) => "may stay done",
+        (false, true) => "stays done",
+        (false, false) => "stay done",
+    };
+    format!("{what} {stays}")
 }
 
 fn running(steps: &[StepView]) -> String {
@@ -115,6 +137,25 @@ fn named(steps: &[StepView], state: StepState) -> String {
         .collect();
     if keys.is_empty() { "a step".into() } else { keys.join(", ") }
 }
+
+/// Whether it is blocked because its definition says something else than when it was begun.
+fn has_drifted(row: &WorkflowRow) -> bool {
+    row.status == WorkflowState::Blocked
+        && row.cause.as_ref().is_some_and(|cause| cause.starts_with("definition_drift"))
+}
+
+/// Whether resuming it here would lead nowhere, as far as the page knows: its definition has changed or is
+/// not here.
+#[must_use]
+pub fn resumes_in_vain(detail: &WorkflowDetail) -> bool {
+    let row = &detail.row;
+    has_drifted(row) || (row.status == WorkflowState::Blocked && !detail.served_here)
+}
+
+/// What resuming a workflow whose definition has changed comes to. The engine holds the steps, and the
+/// inputs that the definition makes, against those that the workflow was begun with.
+const IN_VAIN: &str = "Resuming is refused, or blocks it again, until the definition has the steps and makes the inputs that \
+                       it was begun with";
 
 /// Where it resumes, and who would do it.
 fn next(detail: &WorkflowDetail) -> Vec<String> {
@@ -140,7 +181,12 @@ fn next(detail: &WorkflowDetail) -> Vec<String> {
         1 => " and one more step".to_owned(),
         rest => format!(" and {rest} more steps"),
     };
-    let resumes = (!ready.is_empty()).then(|| format!("It resumes at: {named}{more}."));
+    let resumes = match (has_drifted(&detail.row), ready.is_empty()) {
+        (true, true) => Some(format!("{IN_VAIN}.")),
+        (true, false) => Some(format!("{IN_VAIN}; then it resumes at: {named}{more}.")),
+        (false, true) => None,
+        (false, false) => Some(format!("It resumes at: {named}{more}.")),
+    };
     let version = detail.row.definition_version;
     let served = (!detail.served_here)
         .then(|| format!("This server does not have version {version} of its definition."));
@@ -161,10 +207,11 @@ pub fn sentence(step: &WorkflowMove) -> String {
         "W6" if step.to == "running" => "A person let it go on.".to_owned(),
         "W6" => "A person had it undone.".to_owned(),
         "W7" => "Completed.".to_owned(),
-        "W8" => "A step failed or it was cancelled: what can be undone is being undone.".to_owned(),
+        "W8" => unwound(step),
         "W9" => "Ended before anything had happened.".to_owned(),
         "W10" => "Each undo succeeded.".to_owned(),
-        "W11" => "An undo failed or is unknown and needs a person.".to_owned(),
+        "W11" => stopped_at(step)
+            .unwrap_or_else(|| "The undoing stopped at an undo and needs a person.".to_owned()),
         "W12" if step.to == "closed_partial" => {
             "Closed by a person\u{2019}s decision; some of it stays done.".to_owned()
         }
@@ -178,6 +225,47 @@ pub fn sentence(step: &WorkflowMove) -> String {
         _ if !name.is_empty() => format!("{name}: {}.", step.to.replace('_', " ")),
         _ => format!("It is {}.", step.to.replace('_', " ")),
     }
+}
+
+/// A detail of a move.
+fn noted<'a>(step: &'a WorkflowMove, name: &str) -> Option<&'a str> {
+    step.detail.iter().find(|(known, _)| known == name).map(|(_, value)| value.as_str())
+}
+
+/// Why it is undone. Who cancelled it stands below the sentence, and why among the facts.
+fn unwound(step: &WorkflowMove) -> String {
+    let why = match noted(step, "cause") {
+        Some(cause) if cause.starts_with("cancelled") => "It was cancelled".to_owned(),
+        Some(cause) => capitalised(cause),
+        None => "A step failed or it was cancelled".to_owned(),
+    };
+    format!("{why}: what can be undone is being undone.")
+}
+
+/// The undo at which the undoing stopped, where the move tells of one.
+fn stopped_at(step: &WorkflowMove) -> Option<String> {
+    let list = |name| match Json::parse(noted(step, name)?.as_bytes()) {
+        Ok(Json::Array(items)) => Some(items),
+        _ => None,
+    };
+    let text =
+        |item: &Json, at: &str| item.pointer(at).and_then(Json::scalar_text).map(ToOwned::to_owned);
+    // What was passed by name stays done, and holds nothing up.
+    let passed = list("stays_done").unwrap_or_default();
+    let passed: Vec<_> = passed.iter().filter_map(|item| text(item, "/step_key")).collect();
+    let steps = list("steps")?;
+    let mut held = steps.iter().filter_map(|item| {
+        let key = text(item, "/step_key").filter(|key| !passed.contains(key))?;
+        match (text(item, "/undo")?.as_str(), text(item, "/undo_status").as_deref()) {
+            ("failed", _) => Some(format!("The undo of {key} failed and needs a person.")),
+            ("running", Some("unknown")) => {
+                Some(format!("Whether the undo of {key} happened is not known; it needs a person."))
+            }
+            _ => None,
+        }
+    });
+    let one = held.next()?;
+    held.next().is_none().then_some(one)
 }
 
 /// What the button of an action says.
@@ -205,11 +293,21 @@ pub fn offer_by(plan: &CompensationPlan, verb: Verb) -> &'static str {
     if nothing_can_be_undone(plan) { offer_without_undo(verb) } else { offer(verb) }
 }
 
-/// The words of a decision about a workflow of which nothing can be undone; `None` where the usual ones
-/// hold.
+/// The words of a decision about a workflow of which nothing can be undone, or whose definition has
+/// changed; `None` where the usual ones hold.
 #[must_use]
-pub fn decision_by(plan: &CompensationPlan, verb: Verb) -> Option<Words> {
-    if !nothing_can_be_undone(plan) {
+pub fn decision_by(detail: &WorkflowDetail, verb: Verb) -> Option<Words> {
+    if verb == Verb::Resume && has_drifted(&detail.row) {
+        return Some(Words::new(
+            "Resume the workflow",
+            offer(verb),
+            &format!(
+                "{IN_VAIN}. Then it goes on at the first step that is not over: no finished step runs again, and \
+                 no decision that was carried out is made anew."
+            ),
+        ));
+    }
+    if !nothing_can_be_undone(&detail.plan) {
         return None;
     }
     match verb {
@@ -255,3 +353,6 @@ pub fn decision(verb: Verb) -> Option<Words> {
         _ => None,
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -148,7 +148,7 @@ const fn follows(kind: TargetType, verb: Verb) -> &'static str {
             "It stays done and is listed as such. A workflow of it never ends as undone."
         }
         (TargetType::Compensation, _) => {
-            "The steps before it are undone without it. What became of this one stays as true as it was."
+            "What else is left to undo is undone without it; where nothing is left, the workflow is closed. What became of this one stays as true as it was."
         }
         (TargetType::Outbox, Verb::Requeue) => {
             "The event is told again in its place; its attempts begin anew."

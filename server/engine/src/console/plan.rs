@@ -7,15 +7,15 @@ use domain::{
     machine::Machine as _,
     problem::Code,
     record::{RecordName, RecordType},
-    view::{CompensationPlan, UndoDetail},
+    view::{CompensationPlan, FlowRef, UndoDetail},
 };
 
 use super::offers::offers;
 use crate::{
     Engine, StaffCaller,
-    compensation::plan_of_operation,
+    compensation::{plan_of_operation, plan_of_workflow},
     error::EngineError,
-    store::{Target, outbox_listing, record_ref},
+    store::{Target, flow_links, outbox_listing, record_ref, workflow::Address, workflow_listing},
 };
 
 impl Engine {
@@ -60,20 +60,36 @@ impl Engine {
             let target = Target { tenant, id: undoes };
             let plan = plan_of_operation(&mut tx, &engine.settings.limits, target).await?;
             let forward = outbox_listing::operation(&mut tx, tenant, undoes).await?;
+            let step = flow_links::of_link(&mut tx, tenant, id).await?.and_then(|(_, step)| step);
+            let (mut workflow, mut left) = (None, false);
+            if let Some((flow, step_key)) = step {
+                let at = Address { tenant, id: flow };
+                let whole = plan_of_workflow(&mut tx, &engine.settings.limits, at).await?;
+                left = whole.something_left();
+                let row = workflow_listing::rows(&mut tx, tenant, &[flow]).await?.pop();
+                workflow = row.map(|row| FlowRef {
+                    id: flow,
+                    kind: row.kind,
+                    key: row.key,
+                    status: row.status,
+                    step_key,
+                });
+            }
             tx.commit().await?;
             let planned =
                 plan.into_iter().flat_map(|plan| plan.awaited.into_iter().chain(plan.undone));
             let planned = planned
                 .into_iter()
                 .find(|planned| planned.undo.as_ref().is_some_and(|undo| undo.id == id));
-            let planned = planned.ok_or_else(not_found)?;
+            let mut planned = planned.ok_or_else(not_found)?;
+            planned.step_key = workflow.as_ref().map(|flow| flow.step_key.clone());
             let status = planned.undo.as_ref().map_or("", |undo| undo.status.as_str());
             let actions = offers(&by, TargetType::Compensation, status);
             let ended = match planned.undo.as_ref().and_then(|undo| undo.undo_id) {
                 Some(undo) => Some(engine.operation(&by, undo).await?.verdict.sentence),
                 None => None,
             };
-            Ok(UndoDetail { planned, forward, ended, actions })
+            Ok(UndoDetail { planned, forward, ended, workflow, left, actions })
         })
         .await
     }

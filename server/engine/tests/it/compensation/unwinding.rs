@@ -136,6 +136,20 @@ async fn accepted_as_not_undone_it_goes_on_and_ends_partial_naming_what_stays() 
 }
 
 #[tokio::test]
+async fn the_page_of_a_stuck_undo_names_its_step_and_knows_whether_anything_is_left() {
+    let fixture = stage(vec![trip(4)]).await;
+    let operator = fixture.person("op", Role::Operator).await;
+    for (step, left) in [("s3", true), ("s1", false)] {
+        let flow = stuck_at(&fixture, step, FinishOutcome::Rejected).await;
+        let undo = flow.undo(step).await.unwrap();
+        let shown = fixture.engine.undo(&operator, undo.id).await.unwrap();
+        assert_eq!((shown.left, flow.plan().await.something_left()), (left, left), "{step}");
+        assert_eq!(shown.planned.step_key.as_deref(), Some(step));
+        assert_eq!(shown.workflow.map(|flow| flow.id), Some(flow.id));
+    }
+}
+
+#[tokio::test]
 async fn passed_by_name_the_steps_before_it_are_undone_and_it_stays_what_it_is() {
     let fixture = stage(vec![trip(4)]).await;
     for (step, outcome) in [("s2", FinishOutcome::Rejected), ("s3", FinishOutcome::Ambiguous)] {
