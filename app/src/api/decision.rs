@@ -55,7 +55,9 @@ impl Posted {
         let amount_minor = match self.amount_minor.trim() {
             "" => None,
             typed => {
-                let read = parse_typed_amount(typed, currency.as_deref().unwrap_or_default());
+                let currency =
+                    currency.as_deref().ok_or_else(|| RefusalView::field(Field::Currency))?;
+                let read = parse_typed_amount(typed, currency);
                 Some(read.ok_or_else(|| RefusalView::field(Field::AmountMinor))?)
             }
         };
@@ -188,7 +190,7 @@ mod tests {
     fn a_slip_names_its_field() {
         let cases = [
             (Posted { version: String::new(), ..posted() }, Field::Version),
-            (Posted { amount_minor: "12.90".into(), ..posted() }, Field::AmountMinor),
+            (Posted { amount_minor: "12.90".into(), ..posted() }, Field::Currency),
             (
                 Posted { amount_minor: "12.9".into(), currency: "EUR".into(), ..posted() },
                 Field::AmountMinor,

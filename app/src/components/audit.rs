@@ -58,7 +58,7 @@ fn act(action: &str, done: bool) -> String {
         Verb::Retry => ("granted another attempt", "grant another attempt"),
         Verb::Cancel => ("cancelled it", "cancel it"),
         Verb::Correct => ("corrected the outcome", "correct the outcome"),
-        Verb::Compensate => ("had it undone", "have it undone"),
+        Verb::Compensate => ("asked for its undo", "have it undone"),
         Verb::Resume => ("resumed it", "resume it"),
         Verb::Approve => ("approved it", "approve it"),
         Verb::Reject => ("rejected it", "reject it"),
@@ -121,6 +121,8 @@ mod tests {
             act("request.correct", true),
             "asked for a second person to correct the outcome"
         );
+        // The undo has its own outcome, which nobody knows yet.
+        assert_eq!(act("compensate", true), "asked for its undo");
         assert_eq!(act("put_kind", true), "put kind");
         assert_eq!(act("share_view", true), "share view");
     }

@@ -220,13 +220,11 @@ fn choices(
         .map(|at| format!(" Possible from {}.", text::instant(at)))
         .unwrap_or_default();
     let second = |outcome, why| if takes_two(detail, outcome) { why } else { "" };
-    let large = second(
-        Outcome::Happened,
-        match detail.row.amount {
-            Some(_) => " From this amount on a second person decides.",
-            None => " Its amount is not known: a second person decides.",
-        },
-    );
+    let large = match &detail.row.amount {
+        Some(_) => " An amount as large as this takes a second person.",
+        None => " Its amount is not known: a second person decides.",
+    };
+    let large = second(Outcome::Happened, large);
     let unmoved = second(
         Outcome::NotHappenedStop,
         " It says of money that it did not move: a second person decides.",

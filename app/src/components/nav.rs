@@ -101,10 +101,14 @@ fn attention(me: &Me) -> AnyView {
     .into_any()
 }
 
-/// What the count counts: not all that needs a person, but what nobody knows the outcome of.
+/// What the count counts: not all that needs a person, nor all that is unknown, but what is both.
 fn counted(number: i64, more: bool) -> String {
-    let noun = if number == 1 && !more { "unknown outcome" } else { "unknown outcomes" };
-    format!("{} {noun}", text::count(number, more))
+    let what = if number == 1 && !more {
+        "unknown outcome that needs"
+    } else {
+        "unknown outcomes that need"
+    };
+    format!("{} {what} a person", text::count(number, more))
 }
 
 /// In which zone times are, which leads to all of them; and the switch between UTC and the browser's.
@@ -198,8 +202,8 @@ mod tests {
 
     #[test]
     fn the_count_names_what_it_counts() {
-        assert_eq!(counted(1, false), "1 unknown outcome");
-        assert_eq!(counted(12, false), "12 unknown outcomes");
-        assert_eq!(counted(200, true), "more than 200 unknown outcomes");
+        assert_eq!(counted(1, false), "1 unknown outcome that needs a person");
+        assert_eq!(counted(12, false), "12 unknown outcomes that need a person");
+        assert_eq!(counted(200, true), "more than 200 unknown outcomes that need a person");
     }
 }

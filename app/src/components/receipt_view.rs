@@ -38,6 +38,9 @@ pub fn decided(receipt: &Receipt) -> String {
         (Verb::Pause, _) => "Bulk paused".to_owned(),
         (Verb::Resume, _) if receipt.target_type == TargetType::Bulk => "Bulk resumed".to_owned(),
         (Verb::Abandon, _) => "Bulk given up".to_owned(),
+        (Verb::Compensate, _) if receipt.target_type == TargetType::Workflow => {
+            "Stopped: undone as far as it can be".to_owned()
+        }
         (Verb::Compensate, _) => "Undo asked for".to_owned(),
         (Verb::Issue, _) => "Token made".to_owned(),
         (Verb::Revoke, _) => "Token revoked".to_owned(),

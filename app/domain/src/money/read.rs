@@ -97,6 +97,8 @@ fn grouped(number: &str, separator: Option<char>) -> Option<String> {
         (long || groups.len() == 1 && !group.is_empty())
             && group.bytes().all(|b| b.is_ascii_digit())
     });
+    // Nobody writes `0,129` for a hundred and twenty-nine.
+    let fits = fits && (groups.len() == 1 || !number.starts_with('0'));
     (fits && signs.iter().all(|sign| *sign == signs[0])).then(|| groups.concat())
 }
 
@@ -185,6 +187,7 @@ mod tests {
             "",
             "--5 EUR",
             "1,2345.00 EUR",
+            "0,129 JPY",
         ] {
             assert_eq!(parse_amount(text), None, "{text}");
         }

@@ -87,7 +87,7 @@ pub fn attention_row(row: AttentionRow, as_of: DateTime<Utc>) -> AnyView {
             <td role="cell" class="col-operation cell-sub">{row.operation}</td>
             {key_cell(row.id, row.key)}
             {reference_cell(row.external_reference)}
-            <td role="cell" class="col-amount num"><Amount amount=row.amount/></td>
+            <td role="cell" class="col-amount num">{amounts(at_stake)}</td>
             <td role="cell" class="col-updated num cell-sub"><Ago at=since as_of/></td>
             <td role="cell" class="col-taken cell-sub">{row.taken_by.map(taken)}</td>
         </Row>

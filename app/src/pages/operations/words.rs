@@ -96,13 +96,13 @@ pub const fn consequence(verb: Verb, status: Status, lookup: Lookup) -> &'static
             "The call has not begun, so nothing can have happened. The next worker may claim it; the old holder can write nothing more."
         }
         (Verb::Reconcile, _, Lookup::Missing) => {
-            "Reconciliation takes it up at once, but the provider offers no lookup. Where it does not remember the key either, nothing can be asked, and a person still has to decide."
+            "Reconciliation takes it up at once, but the provider offers no lookup. Where it does not remember the key either, nothing can be asked: it stays unknown until a person decides, unless its kind states that a repeat does no harm."
         }
         (Verb::Reconcile, _, Lookup::InVain) => {
-            "The provider offered no lookup for this effect. Where it can be asked, it is asked again at once, all the same. The operation stays unknown until there is proof."
+            "The provider offered no lookup for this effect. Where it can be asked, it is asked again at once, all the same. The operation stays unknown until there is proof, unless its kind states that a repeat does no harm."
         }
         (Verb::Reconcile, _, Lookup::Offered) => {
-            "Where the provider can be asked, it is asked again at once. The operation stays unknown until there is proof."
+            "Where the provider can be asked, it is asked again at once. The operation stays unknown until there is proof, unless its kind states that a repeat does no harm."
         }
         (Verb::Retry, _, _) => {
             "The same operation is tried again, with the same key at the provider, and gets one attempt more."

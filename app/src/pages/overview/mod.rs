@@ -61,7 +61,9 @@ fn content(data: Result<Overview, ConsoleError>, cause: Option<Cause>) -> AnyVie
         {health_section(&data.health, as_of)}
     };
     let queues = data.queues.iter().map(|queue| tile(queue, cause, as_of)).collect_view();
-    let part = data.merged_more.then_some(data.merged.len());
+    let shown = |queue: &&Queue| cause.is_none_or(|cause| cause == queue.cause);
+    let bounded = data.queues.iter().filter(shown).any(|queue| queue.more);
+    let part = (data.merged_more || bounded).then(|| first_rows(data.merged.len(), bounded));
     view! {
         <header class="page-head">
             {heading}
@@ -84,10 +86,12 @@ fn tile(queue: &Queue, chosen: Option<Cause>, as_of: DateTime<Utc>) -> AnyView {
     let oldest = queue.oldest_at.map(|at| {
         view! { <span class="queue-more">"oldest " <Ago at as_of/></span> }
     });
+    // The sum of what was read: the oldest, where there are more.
+    let least = if queue.more { "at least " } else { "" };
     let stake = queue
         .at_stake
         .iter()
-        .map(|sum| view! { <span class="queue-more queue-stake">{sum.to_string()}" at stake"</span> })
+        .map(|sum| view! { <span class="queue-more queue-stake">{format!("{least}{sum} at stake")}</span> })
         .collect_view();
     let status = (cause == Cause::UnknownOutcome).then_some("unknown");
     view! {
@@ -113,10 +117,10 @@ fn tile(queue: &Queue, chosen: Option<Cause>, as_of: DateTime<Utc>) -> AnyView {
 /// The order of the rows, as it is told to whoever reads them.
 const ORDER: &str = "greatest amount first, currencies taken as equal";
 
-/// The rows that wait. `part`: how many these are, where they are not all.
+/// The rows that wait. `part`: which these are, where they are not all.
 fn merged(
     merged: Vec<AttentionRow>,
-    part: Option<usize>,
+    part: Option<String>,
     as_of: DateTime<Utc>,
     cause: Option<Cause>,
 ) -> AnyView {
@@ -146,9 +150,8 @@ fn merged(
     let list = cause.and_then(location::list_of).map(|href| {
         view! { " · " <a class="quiet" href=href>"Open as a list with filters"</a> }
     });
-    let part = part.map(
-        |shown| view! { <div class="pager"><p class="pager-words">{first_rows(shown)}</p></div> },
-    );
+    let part =
+        part.map(|words| view! { <div class="pager"><p class="pager-words">{words}</p></div> });
     let heading = cause.map_or("All queues, merged", Cause::label);
     view! {
         <section class="section" aria-labelledby="merged">
@@ -163,9 +166,15 @@ fn merged(
     .into_any()
 }
 
-/// What stands below rows that are not all.
-fn first_rows(shown: usize) -> String {
-    format!("These are the first {shown}: {ORDER}, then the oldest. The figures above count all.")
+/// What stands below rows that are not all. `bounded`: of a queue too long to be read whole its oldest
+/// records alone are among those that were put in order.
+fn first_rows(shown: usize, bounded: bool) -> String {
+    let rest = if bounded {
+        "Of a queue with a plus behind its count only the oldest are among them."
+    } else {
+        "The figures above count all."
+    };
+    format!("These are the first {shown}: {ORDER}, then the oldest. {rest}")
 }
 
 #[cfg(test)]
@@ -175,9 +184,10 @@ mod tests {
     #[test]
     fn rows_that_are_not_all_say_so_and_by_which_order() {
         assert_eq!(
-            first_rows(50),
+            first_rows(50, false),
             "These are the first 50: greatest amount first, currencies taken as equal, then the oldest. \
              The figures above count all."
         );
+        assert!(first_rows(50, true).ends_with("only the oldest are among them."));
     }
 }

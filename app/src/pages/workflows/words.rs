@@ -205,7 +205,7 @@ pub fn sentence(step: &WorkflowMove) -> String {
         "W4" => "The outcome is known: it goes on.".to_owned(),
         "W5" => "Blocked: it no longer fits its definition or its input.".to_owned(),
         "W6" if step.to == "running" => "A person let it go on.".to_owned(),
-        "W6" => "A person had it undone.".to_owned(),
+        "W6" => "A person stopped it: what can be undone is being undone.".to_owned(),
         "W7" => "Completed.".to_owned(),
         "W8" => unwound(step),
         "W9" => "Ended before anything had happened.".to_owned(),

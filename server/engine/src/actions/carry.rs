@@ -139,7 +139,7 @@ const fn follows(kind: TargetType, verb: Verb) -> &'static str {
             "It goes on at its first unfinished step; what is finished is not done again."
         }
         (TargetType::Workflow, _) => {
-            "No further step begins. Each step that happened is undone by an operation of its own, which may fail."
+            "No further step begins. What can be undone is undone by operations of their own, which may fail; what cannot stays done."
         }
         (TargetType::Compensation, Verb::Retry) => {
             "It is undone by a new operation under a new key, which may fail as well."

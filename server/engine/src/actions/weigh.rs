@@ -97,7 +97,7 @@ async fn record(
     }
     let second = match (kind, verb) {
         (TargetType::Workflow, Verb::Cancel | Verb::Compensate) if locked.money => {
-            Some("Steps of it moved money, and it is paid back.")
+            Some("Steps of it may have moved money; what can be paid back is paid back.")
         }
         (TargetType::Compensation, Verb::Retry)
             if undo_takes_two(tx, tenant, locked.id, request.version).await? =>

@@ -7,10 +7,7 @@
 use std::time::{Duration, Instant};
 
 use chrono::TimeDelta;
-use domain::{
-    operation::{Event, Status},
-    reconciliation::ProviderAnswer,
-};
+use domain::operation::{Event, Status};
 use serde_json::json;
 use tokio::{task::JoinSet, time};
 
@@ -145,7 +142,7 @@ impl Engine {
                 }
                 _ => Learnt::Resent(Box::new(CallResult::not_sent())),
             },
-            Ask::Wait(_) | Ask::Nothing => Learnt::Looked(ProviderAnswer::NoLookup),
+            Ask::Wait(_) | Ask::Nothing => Learnt::NotAsked,
         }
     }
 
@@ -184,7 +181,7 @@ impl Engine {
                 )
                 .await?;
             moves.finish().await?;
-            let (learnt, asked_at) = (Learnt::Looked(ProviderAnswer::NoLookup), row.now);
+            let (learnt, asked_at) = (Learnt::NotAsked, row.now);
             let limit = self.settings.limits.answer_bytes;
             let actor = self.reconciler();
             settle::settle(&mut tx, &mut row, &kind, asked_at, &learnt, limit, actor).await?;

@@ -32,6 +32,8 @@ pub(super) enum Learnt {
     Looked(ProviderAnswer),
     /// The answer to the request, sent again under its key.
     Resent(Box<CallResult>),
+    /// Nothing: there was nothing left to ask.
+    NotAsked,
 }
 
 impl Learnt {
@@ -52,6 +54,7 @@ impl Learnt {
     fn detail(&self) -> Value {
         match self {
             Self::Looked(answer) => json!({"asked": "lookup", "answer": answer}),
+            Self::NotAsked => json!({"asked": "nothing"}),
             Self::Resent(result) => json!({
                 "asked": "resend",
                 "outcome": result.outcome.as_str(),
@@ -95,7 +98,7 @@ pub(super) async fn settle(
         Learnt::Looked(ProviderAnswer::Unreachable) if row.takeovers < MAX_TAKEOVERS => {
             ask_again(&mut moves, row, kind, change).await?;
         }
-        Learnt::Looked(_) => give_up(&mut moves, row, kind, change).await?,
+        Learnt::Looked(_) | Learnt::NotAsked => give_up(&mut moves, row, kind, change).await?,
         Learnt::Resent(result) if result.outcome == FinishOutcome::Rejected => {
             let answer = result.response.clone().map(|answer| answer.bounded(limit));
             let change = Change { failure_code: Some("rejected"), answer, ..change };
@@ -153,7 +156,7 @@ async fn done(
     let Some((reference, amount)) = learnt.done() else { return Ok(()) };
     let (unnamed, other_target, answer) = match learnt {
         // Money without its amount proves nothing.
-        Learnt::Looked(_) => (kind.money && amount.is_none(), false, None),
+        Learnt::Looked(_) | Learnt::NotAsked => (kind.money && amount.is_none(), false, None),
         // As in a call, the answer to our own request need not repeat its amount.
         Learnt::Resent(result) => (false, result.other_target, result.response.clone()),
     };

@@ -246,6 +246,22 @@ async fn sending_again_ends_too_and_then_a_person_decides() {
 }
 
 #[tokio::test]
+async fn a_turn_with_nothing_left_to_ask_puts_no_words_into_the_providers_mouth() {
+    let scene = Scene::new(KindPolicy { lookup: true, ..remembers() }, not_found()).await;
+    let id = scene.unknown("k").await;
+    scene.fixture.db.advance_clock(SETTLED).await;
+    scene.turns(3).await;
+    assert!(!scene.needs_person(id).await, "the key is still remembered: sending again is next");
+    scene.fixture.db.advance_clock(Duration::from_millis(DAY_MS.unsigned_abs())).await;
+    scene.engine.reconcile_due().await.unwrap();
+    assert!(scene.stub.sent().is_empty(), "what may be forgotten is not sent");
+    assert!(scene.needs_person(id).await);
+    let made_up =
+        "select count(*) from operation_events where detail->'answer'->>'says' = 'no_lookup'";
+    assert_eq!(scene.said(made_up).await, 0, "it found nothing; that is no missing lookup");
+}
+
+#[tokio::test]
 async fn a_lookup_that_finds_nothing_gives_way_to_the_key_that_is_still_remembered() {
     let kind = KindPolicy { lookup: true, ..remembers() };
     let scene = Scene::new(kind, not_found()).await;

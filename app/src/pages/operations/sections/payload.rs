@@ -49,11 +49,11 @@ pub fn Response(
     let without = match (status, tombstoned) {
         (_, true) => "The stored answer has expired; a repeat gets state and reference alone.",
         (Status::Succeeded, _) => {
-            "No answer of a service is stored. A repeat gets the outcome: that it happened, and the \
+            "No answer of a service is stored. A repeat gets the success as it is recorded, and the \
              reference."
         }
         (Status::FailedTerminal, _) => {
-            "No answer of a service is stored. A repeat gets the outcome: that it did not happen."
+            "No answer of a service is stored. A repeat gets the failure as it is recorded."
         }
         _ => "No answer is stored; nothing is replayed yet.",
     };

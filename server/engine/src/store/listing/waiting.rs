@@ -102,8 +102,8 @@ pub async fn waiting_leases(
     ))
 }
 
-/// Open incidents, oldest first. At stake is the amount of the operation that one is about; where it is
-/// about none, the amounts of the operations that people gathered into it.
+/// Open incidents, oldest first. At stake are the amounts of the operation that one is about and of those
+/// that people gathered into it, each once.
 ///
 /// # Errors
 /// The database's.
@@ -122,9 +122,8 @@ pub async fn waiting_incidents(
              where tenant_id = $1 and closed_at is null order by opened_at limit $2) i
            left join lateral (select least(sum(o.amount_minor), 9223372036854775807)::bigint as amount_minor, o.currency
              from (select i.operation_id as id where i.operation_id is not null
-               union all select r.target_id from incident_records r
-                 where r.tenant_id = $1 and r.incident_id = i.id and r.target_type = 'operation'
-                   and i.operation_id is null) about
+               union select r.target_id from incident_records r
+                 where r.tenant_id = $1 and r.incident_id = i.id and r.target_type = 'operation') about
              cross join lateral (select p.amount_minor, p.currency from operations p
                where p.tenant_id = $1 and p.id = about.id limit 1) o
              where o.amount_minor is not null group by o.currency) s on true
