@@ -3,8 +3,8 @@
 //   node ci/rules.mjs
 //
 // Owns: file size, module headers, the direction of imports, the sinks that
-// Leptos does not escape (T01), and the variables of scripts. Each fault names file,
-// line and rule.
+// Leptos does not escape (T01), the variables of scripts, and that docs/ explain every
+// rule that code cites. Each fault names file, line and rule.
 import { lineOf, read, report, rustCode, sourceFiles, withoutStrings } from './source-files.mjs'
 
 const sizeLimit = 500
@@ -187,5 +187,24 @@ function variables() {
   return report('variables', faults, 'the program knows every one that scripts and browser tests use')
 }
 
-const results = [sizes(), headers(), cratesKnow(), engineOrder(), sinks(), variables()]
+// A number in a comment leads to the sentence that says what it means.
+function citedRules() {
+  const number = /\b[DOSWXNCAITRF]\d{1,2}\b/g
+  const docs = files.filter((each) => /^(docs\/.*|SECURITY)\.md$/.test(each)).map(read)
+  const explained = new Set(docs.flatMap((text) => text.match(number) ?? []))
+  const faults = []
+  for (const file of files.filter((each) => /\.(rs|sql)$/.test(each))) {
+    read(file)
+      .split('\n')
+      .forEach((line, index) => {
+        const comment = line.match(/(?:^|\s)(?:\/\/|--)(.*)$/)?.[1] ?? ''
+        for (const cited of comment.match(number) ?? []) {
+          if (!explained.has(cited)) faults.push(`${file}:${index + 1} cites ${cited}, which no page of docs/ explains`)
+        }
+      })
+  }
+  return report('cited rules', faults, `docs/ explain each of the ${explained.size} numbers that code may cite`)
+}
+
+const results = [sizes(), headers(), cratesKnow(), engineOrder(), sinks(), variables(), citedRules()]
 process.exit(results.every(Boolean) ? 0 : 1)

@@ -57,6 +57,15 @@ test('an operation, its forms and its receipt @no-js', async ({ page, request })
   await look(page, 'operation-succeeded')
 })
 
+test('the form that releases a stuck lease @no-js', async ({ page }) => {
+  await signIn(page, 'operator@acme.test', '/leases')
+  await page.locator('main a.row-link[href^="/operations/"]').first().click()
+  await expect(page).toHaveURL(/\/operations\/[0-9a-f-]{36}/)
+  await page.goto(`${new URL(page.url()).pathname}/release`)
+  await expect(page.locator('main form input[name=reason]')).toBeVisible()
+  await look(page, 'form-release')
+})
+
 test('a payload conflict, field by field @no-js', async ({ page }) => {
   await signIn(page, 'operator@acme.test', '/operations?conflict=true')
   await page.locator('main a[href^="/operations/"]').first().click()

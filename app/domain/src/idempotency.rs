@@ -208,6 +208,13 @@ mod tests {
     }
 
     #[test]
+    fn numbers_at_the_bound_of_their_exponents_stay_the_numbers_that_they_are() {
+        assert_eq!(of("[9990E999999998]"), of("[999e999999999]"));
+        assert_ne!(of("[9990E999999999]"), of("[999e999999999]"));
+        assert_ne!(of("[0.1e-999999999]"), of("[1e-999999999]"));
+    }
+
+    #[test]
     fn order_space_and_spelling_of_a_number_do_not_matter() {
         let base = of(r#"{"a":1.1,"b":[true,null]}"#);
         for same in [

@@ -13,6 +13,7 @@ use crate::{
     provider::{Reply, Stub, engine_at},
 };
 
+mod confirms;
 mod deaths;
 
 /// The call's deadline and the settle window are over.
