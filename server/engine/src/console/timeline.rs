@@ -15,7 +15,7 @@ use crate::{
         Target,
         conflict::StoredConflict,
         event::{self, Moved},
-        person::People,
+        person,
     },
 };
 
@@ -95,12 +95,8 @@ pub(super) async fn story(
     beside: Vec<TimelineItem>,
 ) -> Result<Story, EngineError> {
     let mut story = told(db, target, piece, beside).await?;
-    let by_email = story.items.iter().filter(|item| names_an_email(item));
-    let said: Vec<_> = by_email.map(|item| item.actor.clone()).collect();
-    let people = People::of(db, &said).await?;
-    for item in story.items.iter_mut().filter(|item| names_an_email(item)) {
-        item.actor = people.told(&item.actor);
-    }
+    let by_email = story.items.iter_mut().filter(|item| names_an_email(item));
+    person::name_all(db, by_email.map(|item| &mut item.actor).collect()).await?;
     Ok(story)
 }
 
@@ -117,13 +113,8 @@ pub(super) async fn name_people(
     db: &mut PgConnection,
     evidence: &mut [EvidenceView],
 ) -> Result<(), EngineError> {
-    let by_people = evidence.iter().filter(|evidence| evidence.source == "staff");
-    let said: Vec<_> = by_people.map(|evidence| evidence.actor.clone()).collect();
-    let people = People::of(db, &said).await?;
-    for evidence in evidence.iter_mut().filter(|evidence| evidence.source == "staff") {
-        evidence.actor = people.told(&evidence.actor);
-    }
-    Ok(())
+    let by_people = evidence.iter_mut().filter(|evidence| evidence.source == "staff");
+    person::name_all(db, by_people.map(|evidence| &mut evidence.actor).collect()).await
 }
 
 async fn told(

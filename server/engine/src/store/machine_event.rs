@@ -5,7 +5,7 @@ use domain::{ids::TenantId, view::MoveView};
 use sqlx::PgConnection;
 use uuid::Uuid;
 
-use super::person::People;
+use super::person;
 use crate::error::EngineError;
 
 /// A record's moves in one machine, oldest first, at most `max`; people by their names.
@@ -42,12 +42,8 @@ pub async fn of(
             detail: row.detail.map(|detail| told(&detail)).unwrap_or_default(),
         })
         .collect();
-    let said: Vec<_> =
-        moves.iter().filter(|step| step.by_person).map(|step| step.actor.clone()).collect();
-    let people = People::of(db, &said).await?;
-    for step in moves.iter_mut().filter(|step| step.by_person) {
-        step.actor = people.told(&step.actor);
-    }
+    let by_people = moves.iter_mut().filter(|step| step.by_person);
+    person::name_all(db, by_people.map(|step| &mut step.actor).collect()).await?;
     Ok(moves)
 }
 

@@ -54,6 +54,19 @@ impl People {
     }
 }
 
+/// Puts the names of people in the place of the emails that these say, in one statement.
+///
+/// # Errors
+/// The database's.
+pub async fn name_all(db: &mut PgConnection, actors: Vec<&mut String>) -> Result<(), EngineError> {
+    let said: Vec<String> = actors.iter().map(|actor| (*actor).clone()).collect();
+    let people = People::of(db, &said).await?;
+    for actor in actors {
+        *actor = people.told(actor);
+    }
+    Ok(())
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -10,7 +10,7 @@ use serde_json::Value;
 use sqlx::PgConnection;
 use uuid::Uuid;
 
-use super::{person::People, word, workflow::Address};
+use super::{person, word, workflow::Address};
 use crate::error::EngineError;
 
 /// A filter as SQL takes it.
@@ -257,12 +257,8 @@ pub async fn timeline(
             detail: words(row.detail),
         })
         .collect();
-    let said: Vec<_> =
-        moves.iter().filter(|step| step.by_person).map(|step| step.actor.clone()).collect();
-    let people = People::of(db, &said).await?;
-    for step in moves.iter_mut().filter(|step| step.by_person) {
-        step.actor = people.told(&step.actor);
-    }
+    let by_people = moves.iter_mut().filter(|step| step.by_person);
+    person::name_all(db, by_people.map(|step| &mut step.actor).collect()).await?;
     Ok(moves)
 }
 
