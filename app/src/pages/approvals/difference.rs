@@ -178,7 +178,7 @@ fn moves(since: &SinceAsked, place: Option<&str>) -> AnyView {
                 let href = format!("{place}#{}", item.anchor);
                 view! { <a href=href>{words}</a> }.into_any()
             }
-            None => words.into_any(),
+            None => view! { <span>{words}</span> }.into_any(),
         };
         let reason = item
             .says("Reason")
