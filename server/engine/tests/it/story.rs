@@ -121,17 +121,19 @@ async fn lives_long(fixture: &Fixture, id: OperationId, other: OperationId) {
         format!(
             "insert into workflows (tenant_id, kind, key, definition_version, input_hash, status, created_by_kind,
                created_by)
-             select tenant_id, 'long', 'w-1', 1, '\\x{hash}', 'running', 'service', 'x' from operations
-             where id = '{id}'"
+             select tenant_id, 'long', 'w-' || n, 1, '\\x{hash}', 'running', 'service', 'x'
+             from operations, generate_series(1, 3000) n where id = '{id}'"
         ),
         format!(
             "insert into workflow_steps (tenant_id, workflow_id, step_key, position, status, operation_id)
-             select w.tenant_id, w.id, 's-' || n, n, 'running', case when n = 7 then '{id}'::uuid end
-             from workflows w, generate_series(1, 300) n"
+             select w.tenant_id, w.id, 's-' || n, n, 'running',
+               case when w.key = 'w-1' and n = 7 then '{id}'::uuid end
+             from workflows w, generate_series(1, case when w.key = 'w-1' then 300 else 3 end) n"
         ),
         "insert into machine_events (tenant_id, machine, record_id, step_key, rule, to_status, version, actor_kind, actor)
-         select tenant_id, 'step', workflow_id, step_key, 'S4', 'running', n, 'engine', 'e'
-         from workflow_steps, generate_series(1, 100) n"
+         select s.tenant_id, 'step', s.workflow_id, s.step_key, 'S4', 'running', n, 'engine', 'e'
+         from workflow_steps s join workflows w on w.id = s.workflow_id and w.key = 'w-1',
+           generate_series(1, 100) n"
             .to_owned(),
     ];
     for (of, events) in [(id, 2_000), (other, 30_000)] {
