@@ -18,6 +18,8 @@ use crate::{
 
 /// Moves that are listed.
 const MAX_MOVES: usize = 50;
+/// Pieces of evidence that are listed, the last ones.
+const MAX_EVIDENCE: i64 = 50;
 
 /// What happened since a request was made; nothing of a record whose moves nobody keeps.
 ///
@@ -50,8 +52,7 @@ async fn operation(
     let moves = event::since(db, target, asked.requested_at, one_more()).await?;
     let (mut moves, more) = last(moves.iter().map(moved).collect());
     name_actors(db, &mut moves).await?;
-    let mut evidence = evidence::of(db, target).await?;
-    evidence.retain(|evidence| evidence.at > asked.requested_at);
+    let mut evidence = evidence::since(db, target, asked.requested_at, MAX_EVIDENCE).await?;
     name_people(db, &mut evidence).await?;
     let now = outbox_listing::operation(db, target.tenant, target.id).await?;
     let (amount, external_reference) =
