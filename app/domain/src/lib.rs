@@ -25,6 +25,7 @@ pub mod problem;
 pub mod reconciliation;
 pub mod record;
 pub mod token;
+pub mod told;
 pub mod verdict;
 pub mod view;
 pub mod workflow;

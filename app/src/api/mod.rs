@@ -32,4 +32,5 @@ pub mod search;
 pub mod session;
 pub mod tokens;
 pub mod views;
+pub mod weighing;
 pub(crate) mod written;

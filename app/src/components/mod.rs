@@ -45,6 +45,7 @@ pub mod related;
 pub mod reveal_link;
 pub mod row;
 pub mod selection;
+pub mod silence;
 pub mod single_sign_on;
 pub mod slice;
 pub mod state_badge;

@@ -3,12 +3,14 @@
 
 use std::str::FromStr;
 
+use chrono::{DateTime, Utc};
 use domain::{ids::OperationId, view::MoveView};
 use leptos::prelude::*;
 
 use super::{
     icon::{Icon, IconName},
     mark::Mark,
+    silence::Silence,
     slice::Slice,
 };
 use crate::text;
@@ -59,28 +61,38 @@ pub fn told<S: FromStr + Into<Mark>>(
     steps.iter().enumerate().map(tell).collect()
 }
 
-/// Moves, oldest first, with the date where it changes, and the way to the others.
+/// Moves, oldest first, with the date where it changes, the silences between them, and the way to the
+/// others.
 #[component]
 pub fn Moves<'a>(
     /// The moves of the piece.
     told: Vec<Told>,
     /// Which piece.
     piece: &'a Slice,
+    /// When they were read, where the record is not over and these are its last moves.
+    #[prop(default = None)]
+    now: Option<DateTime<Utc>>,
 ) -> impl IntoView {
-    let mut day = None;
+    let (mut day, mut before) = (None, None);
+    let last = told.last().map(|told| told.step.at);
+    let open = last.zip(now).and_then(|(last, now)| Silence::until_now(last, now, None));
     let entries: Vec<_> = told
         .into_iter()
         .map(|told| {
+            let before: Option<DateTime<Utc>> = before.replace(told.step.at);
+            let silence = before.and_then(|before| Silence::between(before, told.step.at, None));
+            let silence = silence.map(Silence::entry);
             let today = text::day(told.step.at);
             let heading = (day.replace(today.clone()) != Some(today)).then(|| {
                 let day = text::day_with_zone(told.step.at);
                 view! { <li class="timeline-day"><span>{day}</span></li> }
             });
-            view! { {heading} {entry(told, piece)} }
+            view! { {silence} {heading} {entry(told, piece)} }
         })
         .collect();
+    let open = open.map(Silence::entry);
     let ways = piece.ways();
-    view! { <ol class="timeline">{entries}</ol> {ways} }.into_any()
+    view! { <ol class="timeline">{entries} {open}</ol> {ways} }.into_any()
 }
 
 /// A detail that says something.

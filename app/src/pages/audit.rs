@@ -1,14 +1,13 @@
 //! `/audit`: every action and refusal of a person, for auditors and administrators.
 
 use chrono::{DateTime, Utc};
-use domain::{action::TargetType, ids::OperationId, problem::Code, view::AuditRow};
+use domain::{action::TargetType, ids::OperationId, problem::Code, told::refusal, view::AuditRow};
 use leptos::prelude::*;
 use leptos_meta::Title;
 
 use crate::{
     api::{audit::chain, reading::Reading, records::audit},
     components::{
-        audit::refusal,
         chain::chain_part,
         data_table::Column,
         empty_state::EmptyState,

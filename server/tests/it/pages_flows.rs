@@ -80,6 +80,10 @@ async fn a_step_in_doubt_is_called_unknown_and_nothing_is_called_undone() {
     let back = page(&stage, &format!("/operations/{operation}")).await;
     assert!(back.contains(&format!("/workflows/{id}")), "the operation leads to its workflow");
     assert!(back.contains("step draft of campaign.agent"));
+    for words in ["Step draft: started.", "Step draft: its outcome is unknown."] {
+        assert!(back.contains(words), "its timeline tells of its step: {words}");
+    }
+    assert!(!back.contains("Step charge"), "and of no other");
     let list = page(&stage, "/workflows?status=waiting").await;
     assert!(list.contains(&format!("/workflows/{id}")));
 }

@@ -3,7 +3,7 @@
 use chrono::{DateTime, Utc};
 use serde::{Deserialize, Serialize};
 
-use super::{EvidenceFile, ReceiptState};
+use super::{EvidenceFile, EvidenceView, ReceiptState, TimelineItem};
 use crate::{
     action::{Outcome, TargetType, Verb},
     approval::ApprovalStatus,
@@ -68,6 +68,9 @@ pub struct ApprovalView {
     pub provider: Option<String>,
     /// What the record looks like now; only of a single request.
     pub now: Option<ReceiptState>,
+    /// What happened to the record since it was asked for; only of a single request.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub since: Option<SinceAsked>,
     /// Who may approve it, by name; only of a single request that waits.
     pub may_approve: Vec<String>,
     /// Whether the reader asked for it.
@@ -80,4 +83,19 @@ pub struct ApprovalView {
     pub decision_reason: Option<String>,
     /// The receipt of what was carried out, or of the refusal.
     pub receipt: Option<OperationId>,
+}
+
+/// What happened to a record since a second person was asked about it.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct SinceAsked {
+    /// Its moves, oldest first: the last ones, where there are many.
+    pub moves: Vec<TimelineItem>,
+    /// Whether more moved than is listed.
+    pub more: bool,
+    /// Evidence that came, oldest first; of an operation alone.
+    pub evidence: Vec<EvidenceView>,
+    /// The amount on record now; of an operation alone.
+    pub amount: Option<Money>,
+    /// The provider's reference on record now; of an operation alone.
+    pub external_reference: Option<String>,
 }

@@ -28,7 +28,7 @@ mod token;
 mod workflow;
 
 pub use account::{AccountView, SessionView, SignInView};
-pub use approval::ApprovalView;
+pub use approval::{ApprovalView, SinceAsked};
 pub use audit::AuditRow;
 pub use audit_chain::{ChainCheck, ChainFault, ChainFindings, ChainView};
 pub use background::{BackgroundView, TaskView, WorkerView};
@@ -47,7 +47,7 @@ pub use overview::{AgeBucket, AttentionRow, Cause, Me, OutcomeHour, Overview, Qu
 pub use receipt::{AlsoDecided, ApprovedBy, Receipt, ReceiptState, Refusal, StateWord};
 pub use record::{
     AuditView, ConflictView, CorrectionView, EvidenceFile, EvidenceView, FieldChange, IncidentView,
-    NoteView, TimelineItem,
+    NoteView, TimelineItem, TimelineOf,
 };
 pub use report::{IncidentReport, ReportDecision, ReportNote, ReportStake, SealedReport};
 pub use reveal::{ArtifactName, MaskedFields, RevealView, RevealedBody, RevealedField};

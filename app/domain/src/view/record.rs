@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::{
     ids::BulkId, ids::ConflictId, ids::EvidenceId, ids::IncidentId, ids::OperationId, money::Money,
-    operation::Status, problem::Code,
+    operation::Status, problem::Code, record::RecordType,
 };
 
 /// The same key with another payload.
@@ -133,11 +133,13 @@ pub struct NoteView {
 /// One item of the timeline.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct TimelineItem {
-    /// An anchor, unique on the page: `e` and the version-independent sequence number.
+    /// An anchor, unique on the page and the same whenever it is read: a letter for what it is, and its
+    /// number or id.
     pub anchor: String,
     /// When.
     pub at: DateTime<Utc>,
-    /// What kind of thing: the rule (`O2`), or `evidence`, `note`, `conflict`, `outbox`.
+    /// What kind of thing: the rule of a move (`O2`; `S2` of its step, `X6` of an event, `N2` of a
+    /// message), or `evidence`, `note`, `conflict`, `delivery`, `request`, `audit`.
     pub rule: String,
     /// The sentence.
     pub sentence: String,
@@ -159,6 +161,54 @@ pub struct TimelineItem {
     pub detail: Vec<(String, String)>,
     /// The receipt, where a person decided.
     pub receipt: Option<OperationId>,
+    /// The record that it happened to, where that is not the operation itself.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub of: Option<TimelineOf>,
+    /// When the lease ran out whose end ended the call.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub lease_until: Option<DateTime<Utc>>,
+}
+
+impl TimelineItem {
+    /// Something that happened, of which no more is known yet.
+    #[must_use]
+    pub fn new(anchor: String, rule: &str, actor: &str, at: DateTime<Utc>) -> Self {
+        Self {
+            anchor,
+            at,
+            rule: rule.into(),
+            sentence: String::new(),
+            actor: actor.into(),
+            by_person: false,
+            from: None,
+            to: None,
+            version: None,
+            fence: None,
+            attempt: 0,
+            detail: Vec::new(),
+            receipt: None,
+            of: None,
+            lease_until: None,
+        }
+    }
+
+    /// A detail by its name, where it says something.
+    #[must_use]
+    pub fn says(&self, name: &str) -> Option<&str> {
+        let found = self.detail.iter().find(|(known, _)| known == name);
+        found.map(|(_, value)| value.as_str()).filter(|value| !value.is_empty())
+    }
+}
+
+/// Another record in an operation's timeline: enough to name it and to link it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct TimelineOf {
+    /// What kind of record.
+    pub record: RecordType,
+    /// Its id.
+    pub id: String,
+    /// Its own key.
+    pub key: String,
 }
 
 /// A row of the audit log.

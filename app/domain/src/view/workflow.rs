@@ -3,7 +3,9 @@
 use chrono::{DateTime, Utc};
 use serde::{Deserialize, Serialize};
 
-use super::{ApprovalView, AuditView, CompensationPlan, RelatedOperation, operation::ActionOffer};
+use super::{
+    ApprovalView, AuditView, CompensationPlan, RecordRef, RelatedOperation, operation::ActionOffer,
+};
 use crate::{
     ids::{CompensationId, OperationId, WorkflowId},
     operation::Status,
@@ -97,6 +99,15 @@ pub struct OperationLinks {
     pub workflow: Option<FlowRef>,
     /// The undo that it is a try of, and what is undone.
     pub undoes: Option<(CompensationId, RelatedOperation)>,
+    /// The last events that tell of it, oldest first.
+    #[serde(default)]
+    pub events: Vec<RecordRef>,
+    /// Whether more tell of it.
+    #[serde(default)]
+    pub more_events: bool,
+    /// The message that it came from, and those that were about it, oldest first.
+    #[serde(default)]
+    pub messages: Vec<RecordRef>,
 }
 
 /// Something that a step brought forth, without its bytes.

@@ -20,8 +20,10 @@ pub fn Axis<'a>(
     items: &'a [TimelineItem],
     /// When they were read, where the operation has not ended.
     now: Option<DateTime<Utc>>,
+    /// When the lease of its running call ran out, where nobody noted that yet.
+    lapsed: Option<DateTime<Utc>>,
 ) -> impl IntoView {
-    let scale = Scale::new(items, now, LEFT, RIGHT);
+    let scale = Scale::new(items, (now, lapsed), (LEFT, RIGHT));
     if scale.bands.is_empty() || items.len() < 2 {
         return ().into_any();
     }

@@ -7,7 +7,7 @@ mod scale;
 mod story;
 
 use chrono::{DateTime, Utc};
-use domain::{operation::Status, view::TimelineItem};
+use domain::{operation::Status, record::RecordType, view::TimelineItem};
 use leptos::prelude::*;
 
 use self::story::{Entry, story};
@@ -20,6 +20,10 @@ use crate::text;
 /// The most of one text of an event that is shown, in bytes of the page: a reason stands in full on its
 /// receipt, evidence and notes in their own parts of the page.
 const MAX_TEXT: usize = 300;
+/// The most of another record's name, in bytes of the page.
+const MAX_NAME: usize = 120;
+/// Details that are quoted below the sentence instead of standing in the fold.
+const QUOTED: [&str; 2] = ["Reason", "Note"];
 
 /// A piece of an operation's life, oldest first.
 #[component]
@@ -32,9 +36,11 @@ pub fn Timeline<'a>(
     as_of: DateTime<Utc>,
     /// Whether the operation is final: it is then not waiting for anything.
     ended: bool,
+    /// When the lease of its running call ran out, where nobody noted that yet.
+    lapsed: Option<DateTime<Utc>>,
 ) -> impl IntoView {
     let entries: Vec<_> =
-        story(items, as_of, ended).iter().map(|told| entry(told, piece)).collect();
+        story(items, as_of, ended, lapsed).iter().map(|told| entry(told, piece)).collect();
     view! { <ol class="timeline">{entries}</ol> {piece.ways()} }.into_any()
 }
 
@@ -52,20 +58,7 @@ fn entry(entry: &Entry<'_>, piece: &Slice) -> AnyView {
             </li>
         }
         .into_any(),
-        Entry::Gap { seconds, open } => {
-            let length = text::length(seconds.saturating_mul(1_000));
-            let words = if *open {
-                format!("no event for {length}, until now")
-            } else {
-                format!("no event for {length}")
-            };
-            view! {
-                <li class="timeline-gap">
-                    <span class="timeline-gap-words">{words}</span>
-                </li>
-            }
-            .into_any()
-        }
+        Entry::Gap(silence) => silence.entry(),
         Entry::Item(item) => happening(item, piece),
     }
 }
@@ -83,11 +76,23 @@ fn happening(item: &TimelineItem, piece: &Slice) -> AnyView {
         }
     });
     let receipt = item.receipt.map(|receipt| {
-        view! { <a href=format!("/receipts/{receipt}")>"Receipt"</a> }
+        view! { <span><a href=format!("/receipts/{receipt}")>"Receipt"</a></span> }
     });
-    let reason = item.detail.iter().find(|(name, _)| name == "reason").map(|(_, reason)| {
-        let reason = text::cut_end(reason, MAX_TEXT);
-        view! { <p class="timeline-who">{format!("\u{201c}{reason}\u{201d}")}</p> }
+    let quoted = |text: &str| {
+        let words = format!("\u{201c}{}\u{201d}", text::cut_end(text, MAX_TEXT));
+        view! { <p class="timeline-who">{words}</p> }
+    };
+    let said = QUOTED.into_iter().filter_map(|name| item.says(name)).map(quoted).collect_view();
+    let error = item.says("Error").map(|error| {
+        view! { <p class="timeline-who">{text::cut_end(error, MAX_TEXT)}</p> }
+    });
+    let of = item.of.as_ref().map(|of| {
+        let words = format!("{} {}", text::capitalised(of.record.label()), of.key);
+        let words = text::cut_end(&words, MAX_NAME);
+        view! { <span><a href=of.record.page(&of.id)>{words}</a></span> }
+    });
+    let bulk = item.says("Bulk").map(|id| {
+        view! { <span><a href=format!("/bulks/{id}")>"Bulk"</a></span> }
     });
     view! {
         <li class=class id=item.anchor.clone() data-status=item.to.map(Status::as_str)>
@@ -101,8 +106,11 @@ fn happening(item: &TimelineItem, piece: &Slice) -> AnyView {
             </span>
             <div class="timeline-body">
                 <p class="timeline-sentence">{item.sentence.clone()}</p>
-                {reason}
-                <p class="timeline-who">{initials} <span>{item.actor.clone()}</span> {receipt}</p>
+                {said}
+                {error}
+                <p class="timeline-who">
+                    {initials} <span>{item.actor.clone()}</span> {of} {receipt} {bulk}
+                </p>
                 {raw(item)}
             </div>
         </li>
@@ -124,7 +132,11 @@ fn raw(item: &TimelineItem) -> AnyView {
         number("fence", item.fence),
         number("attempt", Some(i64::from(item.attempt))),
     ];
-    let pairs: Vec<_> = pairs.into_iter().flatten().chain(item.detail.iter().cloned()).collect();
+    let folded = |(name, _): &&(String, String)| {
+        !QUOTED.contains(&name.as_str()) && name != "Error" && name != "Bulk"
+    };
+    let detail = item.detail.iter().filter(folded).cloned();
+    let pairs: Vec<_> = pairs.into_iter().flatten().chain(detail).collect();
     view! {
         <details class="fold raw">
             <summary>"Raw event"</summary>
@@ -150,9 +162,20 @@ fn icon(item: &TimelineItem) -> IconName {
     match (item.rule.as_str(), item.to) {
         ("note", _) => IconName::Pencil,
         ("evidence" | "O24" | "O25" | "O26", _) => IconName::Sheet,
-        ("conflict", _) => IconName::Conflict,
-        ("outbox", _) => IconName::Outbox,
+        ("audit", _) => IconName::Person,
         (_, Some(status)) => IconName::of(status),
-        (_, None) => IconName::Info,
+        (_, None) => item.of.as_ref().map_or(IconName::Info, |of| of_record(of.record)),
+    }
+}
+
+/// The icon of another record in the story.
+const fn of_record(record: RecordType) -> IconName {
+    match record {
+        RecordType::Workflow => IconName::Workflow,
+        RecordType::Event => IconName::Outbox,
+        RecordType::Message => IconName::Inbox,
+        RecordType::Conflict => IconName::Conflict,
+        RecordType::Approval => IconName::People,
+        _ => IconName::Info,
     }
 }

@@ -27,7 +27,7 @@ pub struct Band {
     pub attempt: i32,
     /// Where the call began.
     pub from: f64,
-    /// Where it ended, or now.
+    /// Where its lease ended, given back or run out; or now.
     pub to: f64,
     /// Whether the worker was lost or the lease taken away.
     pub lost: bool,
@@ -49,9 +49,14 @@ pub struct Scale {
 }
 
 impl Scale {
-    /// Lays events, oldest first, out between `left` and `right`.
+    /// Lays events, oldest first, out between `left` and `right`; `lapsed` when the lease of the running
+    /// call ran out, where nobody noted that yet.
     #[must_use]
-    pub fn new(items: &[TimelineItem], now: Option<DateTime<Utc>>, left: f64, right: f64) -> Self {
+    pub fn new(
+        items: &[TimelineItem],
+        (now, lapsed): (Option<DateTime<Utc>>, Option<DateTime<Utc>>),
+        (left, right): (f64, f64),
+    ) -> Self {
         let instants: Vec<_> = items.iter().map(|item| item.at).chain(now).collect();
         let steps: Vec<i64> =
             instants.windows(2).map(|pair| (pair[1] - pair[0]).num_milliseconds().max(0)).collect();
@@ -70,8 +75,9 @@ impl Scale {
             }
         }
         places.truncate(instants.len());
+        let all: Vec<_> = instants.into_iter().zip(places.iter().copied()).collect();
         let now = now.and_then(|_| places.pop());
-        let bands = bands(items, &places, now);
+        let bands = bands(items, &places, &all, (now, lapsed));
         Self { places, now, breaks, bands }
     }
 }
@@ -88,7 +94,22 @@ fn seconds(millis: i64) -> f64 {
     millis / 1_000.0
 }
 
-fn bands(items: &[TimelineItem], places: &[f64], now: Option<f64>) -> Vec<Band> {
+/// Where an instant stands between those whose places are known.
+fn place_of(at: DateTime<Utc>, all: &[(DateTime<Utc>, f64)]) -> Option<f64> {
+    let millis = |from: DateTime<Utc>, to: DateTime<Utc>| seconds((to - from).num_milliseconds());
+    all.windows(2).find_map(|pair| {
+        let ((from, left), (to, right)) = (pair[0], pair[1]);
+        let inside = from <= at && at <= to && from < to;
+        inside.then(|| left + (right - left) * millis(from, at) / millis(from, to))
+    })
+}
+
+fn bands(
+    items: &[TimelineItem],
+    places: &[f64],
+    all: &[(DateTime<Utc>, f64)],
+    (now, lapsed): (Option<f64>, Option<DateTime<Utc>>),
+) -> Vec<Band> {
     let mut bands: Vec<Band> = Vec::new();
     for (item, place) in items.iter().zip(places) {
         let running = bands.last_mut().filter(|band| band.open);
@@ -101,12 +122,19 @@ fn bands(items: &[TimelineItem], places: &[f64], now: Option<f64>) -> Vec<Band> 
                 open: true,
             }),
             (Some(band), Some(to)) if to != Status::Executing => {
-                band.to = *place;
+                let ran_out = item.lease_until.and_then(|at| place_of(at, all));
+                band.to = ran_out.unwrap_or(*place).clamp(band.from, *place);
                 band.open = false;
                 band.lost = matches!(item.rule.as_str(), "O11" | "O12");
             }
             _ => {}
         }
+    }
+    let ran_out = now.and(lapsed).and_then(|at| place_of(at, all));
+    if let (Some(band), Some(ran_out)) = (bands.last_mut().filter(|band| band.open), ran_out) {
+        band.to = ran_out.max(band.from);
+        band.open = false;
+        band.lost = true;
     }
     bands
 }
@@ -128,7 +156,8 @@ mod tests {
             moved(1, "O2", Status::Executing),
             moved(90_000, "O11", Status::Unknown),
         ];
-        let scale = Scale::new(&items, Some(items[2].at + TimeDelta::days(9)), 80.0, 980.0);
+        let scale =
+            Scale::new(&items, (Some(items[2].at + TimeDelta::days(9)), None), (80.0, 980.0));
         assert_eq!(scale.places.len(), 3);
         assert!(scale.places.windows(2).all(|pair| pair[0] < pair[1]));
         assert_eq!(scale.breaks.len(), 2);
@@ -141,15 +170,38 @@ mod tests {
     #[test]
     fn one_event_needs_no_width() {
         let items = [moved(0, "O1", Status::Reserved)];
-        assert_eq!(Scale::new(&items, None, 80.0, 980.0).places, [80.0]);
-        assert!(Scale::new(&[], None, 80.0, 980.0).places.is_empty());
+        assert_eq!(Scale::new(&items, (None, None), (80.0, 980.0)).places, [80.0]);
+        assert!(Scale::new(&[], (None, None), (80.0, 980.0)).places.is_empty());
     }
 
     #[test]
     fn a_running_call_is_open_until_now() {
         let items = [moved(0, "O2", Status::Executing)];
-        let scale = Scale::new(&items, Some(items[0].at + TimeDelta::seconds(5)), 0.0, 100.0);
+        let scale =
+            Scale::new(&items, (Some(items[0].at + TimeDelta::seconds(5)), None), (0.0, 100.0));
         assert!(scale.bands[0].open);
         assert!((scale.bands[0].to - 100.0).abs() < 1e-6);
+    }
+
+    #[test]
+    fn a_band_ends_where_its_lease_ran_out_and_not_where_that_was_noticed() {
+        let lost = moved(40, "O11", Status::Unknown);
+        let lost = TimelineItem { lease_until: Some(lost.at - TimeDelta::seconds(30)), ..lost };
+        let items = [moved(0, "O2", Status::Executing), lost];
+        let scale = Scale::new(&items, (None, None), (0.0, 100.0));
+        let band = &scale.bands[0];
+        assert!(band.lost && !band.open);
+        assert!((band.to - 25.0).abs() < 1e-6, "{}", band.to);
+        assert!((scale.places[1] - 100.0).abs() < 1e-6);
+    }
+
+    #[test]
+    fn a_call_whose_lease_ran_out_does_not_run_until_now() {
+        let items = [moved(0, "O2", Status::Executing)];
+        let at = |second| Some(items[0].at + TimeDelta::seconds(second));
+        let scale = Scale::new(&items, (at(40), at(10)), (0.0, 100.0));
+        let band = &scale.bands[0];
+        assert!(band.lost && !band.open);
+        assert!((band.to - 25.0).abs() < 1e-6, "{}", band.to);
     }
 }

@@ -6,14 +6,20 @@ use domain::{
     action::{Subject, TargetType, Verb},
     approval::ApprovalStatus,
     problem::Code,
-    view::{ActionOffer, ApprovalView, ReceiptState},
+    view::{ActionOffer, ApprovalView},
 };
 use leptos::prelude::*;
 use leptos_meta::Title;
 
-use super::list::what;
+use super::{
+    difference::{between, difference},
+    list::what,
+};
 use crate::{
-    api::records::{approval, permits},
+    api::{
+        records::{approval, permits},
+        weighing::{Weighing, weighing},
+    },
     components::{
         facts::{fact, fact_at, fact_key, fact_text, text_or_link},
         part::Part,
@@ -22,7 +28,10 @@ use crate::{
         timestamp::Timestamp,
         verdict_band::{Standing, VerdictBand},
     },
-    pages::record::{About, Words, decision_page, record_page},
+    pages::{
+        address::verb,
+        record::{About, Words, decision_page, record_page},
+    },
 };
 
 /// The page of a request.
@@ -37,22 +46,28 @@ pub fn DetailPage() -> impl IntoView {
 /// The form of a decision about a request.
 #[component]
 pub fn FormPage() -> impl IntoView {
-    let about = |request: &ApprovalView, _: Verb| About {
-        version: request.version,
-        mark: request.status.into(),
-        kind: "request".to_owned(),
-        key: what(request),
-        actions: offers(request),
-        known: view! {
-            <VerdictBand verdict=standing(request)/>
-            <dl class="facts">{record(request)} {asked(request)}</dl>
-            {difference(request)}
+    // The provider is asked where somebody is about to agree, not for everybody who looks.
+    let ask = verb() == Some(Verb::Approve);
+    let about = |weighing: &Weighing, _: Verb| {
+        let request = &weighing.request;
+        About {
+            version: request.version,
+            mark: request.status.into(),
+            kind: "request".to_owned(),
+            key: what(request),
+            actions: offers(request),
+            known: view! {
+                <VerdictBand verdict=standing(request)/>
+                <dl class="facts">{record(request)} {asked(request)}</dl>
+                {difference(request, &weighing.says)}
+                {between(request)}
+            }
+            .into_any(),
+            fields: None,
+            words: None,
         }
-        .into_any(),
-        fields: None,
-        words: None,
     };
-    decision_page(TargetType::Approval, approval, about, words)
+    decision_page(TargetType::Approval, move |id| weighing(id, ask), about, words)
 }
 
 /// What the reader may do; the command checks again, the right's age among it.
@@ -128,7 +143,7 @@ fn shown(request: &ApprovalView) -> AnyView {
         view! { <Part id="changes" title="What would change"><ul class="receipt-followed">{items}</ul></Part> }
             .into_any()
     });
-    let difference = difference(request);
+    let (difference, between) = (difference(request, &None), between(request));
     view! {
         <article class="detail">
             <RecordHead
@@ -151,6 +166,7 @@ fn shown(request: &ApprovalView) -> AnyView {
                     <Part id="difference" title="Then and now">
                         {difference}
                     </Part>
+                    {between}
                 </div>
                 {facts(request)}
             </div>
@@ -173,54 +189,6 @@ fn asked(request: &ApprovalView) -> Vec<AnyView> {
     .into_iter()
     .flatten()
     .collect()
-}
-
-/// What the requester saw beside what is now, field by field.
-fn difference(request: &ApprovalView) -> AnyView {
-    let now = request.now.as_ref();
-    let word = |state: &ReceiptState| match state.status.operation() {
-        Some(status) => status.label().to_owned(),
-        None => state.status.as_str().replace('_', " "),
-    };
-    let person = |state: &ReceiptState| if state.needs_manual { "yes" } else { "no" }.to_owned();
-    let row = |name: &'static str, then: String, now: Option<String>| {
-        let differs = now.as_ref().is_some_and(|now| *now != then);
-        let now = now.unwrap_or_else(|| "not there".to_owned());
-        view! {
-            <tr data-differs=differs.then_some("true")>
-                <th scope="row">{name}</th>
-                <td>{then}</td>
-                <td>{now} {differs.then(|| view! { <strong>" (differs)"</strong> })}</td>
-            </tr>
-        }
-    };
-    let seen = &request.seen;
-    // Only an operation's state says whether machines have given up.
-    let manual = (request.target_type == TargetType::Operation)
-        .then(|| row("The record needs a person", person(seen), now.map(person)));
-    let provider = request.provider.clone().map(|said| {
-        view! { <tr><th scope="row">"The provider said"</th><td>{said}</td><td>"is asked again before it is carried out"</td></tr> }
-    });
-    view! {
-        <div class="figures-scroll" tabindex="0" role="region" aria-label="Table: then and now">
-            <table class="figures">
-                <thead>
-                    <tr>
-                        <th scope="col">"Of the record"</th>
-                        <th scope="col">"When it was asked for"</th>
-                        <th scope="col">"Now"</th>
-                    </tr>
-                </thead>
-                <tbody>
-                    {row("State", word(seen), now.map(word))}
-                    {row("Version", seen.version.to_string(), now.map(|now| now.version.to_string()))}
-                    {manual}
-                    {provider}
-                </tbody>
-            </table>
-        </div>
-    }
-    .into_any()
 }
 
 /// The record that it is about, as a link.

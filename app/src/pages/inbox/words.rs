@@ -3,6 +3,7 @@
 use domain::{
     action::Verb,
     inbox::InboxState,
+    told,
     view::{MessageDetail, MoveView},
 };
 
@@ -61,18 +62,7 @@ fn before(detail: &MessageDetail) -> Vec<String> {
 /// A move in a sentence.
 #[must_use]
 pub fn sentence(step: &MoveView) -> String {
-    match (step.rule.as_str(), step.to.as_str()) {
-        ("N1", _) => "Taken in, with its effect in the same transaction.",
-        ("N4", _) | (_, "quarantined") => {
-            "Kept apart: it came after its window and was not on record."
-        }
-        (_, "dead") => "Its effect failed as often as its consumer allows.",
-        ("N5", "dropped") => "Dropped: it has no effect.",
-        ("N5", _) => "Run by a person\u{2019}s decision: its effect was done once.",
-        (_, "processed") => "Its effect is done.",
-        _ => "It moved.",
-    }
-    .to_owned()
+    told::message(&step.rule, &step.to).to_owned()
 }
 
 /// What the way to an action says: of what was set apart nobody knows whether it was done before.

@@ -2,6 +2,7 @@
 
 use domain::{
     ids::OperationId,
+    lease::LeaseState,
     view::{CompensationPlan, OperationLinks},
 };
 use leptos::prelude::*;
@@ -24,6 +25,7 @@ use crate::{
         notes::Notes,
         part::Part,
         plan::plan_list,
+        record_list::record_list,
         related::{its_workflow, related},
         slice::{Slice, asked_for},
         timeline::{Timeline, axis::Axis},
@@ -100,11 +102,13 @@ fn Shown(
     let last = detail.timeline_from + detail.timeline.len() >= count;
     let ended = detail.row.status.is_final() || !last;
     let now = (!ended).then_some(detail.as_of);
+    let lease = &detail.row.lease;
+    let lapsed = lease.lease_until.filter(|_| !ended && lease.state == LeaseState::Stale);
     // Before anybody asks for it, how it would be undone stands on the form.
     let asked_for = plan.filter(|plan| {
         plan.awaited.iter().chain(&plan.undone).any(|planned| planned.undo.is_some())
     });
-    let belongs = belongs(&links);
+    let belongs = belongs(detail.row.id, &links);
     let undo = asked_for.map(|plan| {
         let list = plan_list(&plan);
         view! { <Part id="undo" title="Its undo">{list}</Part> }.into_any()
@@ -112,8 +116,8 @@ fn Shown(
     let notes =
         NotesOf { about: detail.row.id.into(), notes: detail.notes.clone(), form_key, may_note };
     let story = view! {
-        <Axis items=&detail.timeline now/>
-        <Timeline items=&detail.timeline piece=&piece as_of=detail.as_of ended/>
+        <Axis items=&detail.timeline now lapsed/>
+        <Timeline items=&detail.timeline piece=&piece as_of=detail.as_of ended lapsed/>
     }
     .into_any();
     view! {
@@ -163,8 +167,9 @@ fn Shown(
     .into_any()
 }
 
-/// The workflow that made it, and what it undoes, where it is an undo.
-fn belongs(links: &OperationLinks) -> AnyView {
+/// The workflow that made it, what it undoes, where it is an undo, the events that tell of it, and the
+/// messages that brought it or were about it.
+fn belongs(id: OperationId, links: &OperationLinks) -> AnyView {
     let workflow = links.workflow.clone().map(its_workflow);
     let undoes = links.undoes.clone().map(|(undo, forward)| {
         let forward = related("undoes", "What it undoes", vec![forward]);
@@ -174,5 +179,17 @@ fn belongs(links: &OperationLinks) -> AnyView {
             <p class="prose"><a href=page>"The undo that it is a try of"</a></p>
         }
     });
-    view! { {workflow} {undoes} }.into_any()
+    let events = (!links.events.is_empty()).then(|| {
+        let list = record_list(&links.events);
+        let all = links.more_events.then(|| {
+            let href = format!("/outbox?aggregate={id}");
+            view! { <p class="prose"><a href=href>"All its events, in their order"</a></p> }
+        });
+        view! { <Part id="events" title="Events that tell of it">{list} {all}</Part> }.into_any()
+    });
+    let messages = (!links.messages.is_empty()).then(|| {
+        let list = record_list(&links.messages);
+        view! { <Part id="messages" title="Messages about it">{list}</Part> }.into_any()
+    });
+    view! { {workflow} {undoes} {events} {messages} }.into_any()
 }

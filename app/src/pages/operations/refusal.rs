@@ -152,21 +152,8 @@ mod tests {
     use super::*;
 
     fn item(version: Option<i64>) -> TimelineItem {
-        TimelineItem {
-            anchor: "e1".into(),
-            at: DateTime::from_timestamp(0, 0).unwrap(),
-            rule: "O16".into(),
-            sentence: String::new(),
-            actor: String::new(),
-            by_person: false,
-            from: None,
-            to: None,
-            version,
-            fence: None,
-            attempt: 1,
-            detail: Vec::new(),
-            receipt: None,
-        }
+        let at = DateTime::from_timestamp(0, 0).unwrap();
+        TimelineItem { version, attempt: 1, ..TimelineItem::new("e1".into(), "O16", "", at) }
     }
 
     #[test]

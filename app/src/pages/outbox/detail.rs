@@ -4,6 +4,7 @@
 use domain::{
     action::{Subject, TargetType, Verb},
     outbox::EventStatus,
+    told::delivery,
     view::{EventAttempt, EventDetail},
 };
 use leptos::prelude::*;
@@ -11,7 +12,7 @@ use leptos_meta::Title;
 
 use super::{
     order::order,
-    words::{self, outcome, sentence, standing},
+    words::{self, sentence, standing},
 };
 use crate::{
     api::{
@@ -95,6 +96,9 @@ fn shown(page: Noted<EventDetail>, query: &str) -> AnyView {
     let (moves, deliveries) = (detail.timeline.len(), detail.deliveries.len());
     let piece = Slice::asked((&place, query), "timeline", MOVES, moves);
     let told = piece.of(&told::<EventStatus>(&detail.timeline, sentence)).to_vec();
+    // Only the last piece of one that is not settled reaches to now.
+    let last = piece.from() + told.len() >= moves;
+    let now = (last && row.settled_at.is_none()).then_some(detail.as_of);
     let tries = Slice::asked((&place, query), "deliveries", DELIVERIES, deliveries);
     let subject = Subject::new(TargetType::Outbox, row.id.to_string());
     let (mark, kind, key, version) =
@@ -109,7 +113,7 @@ fn shown(page: Noted<EventDetail>, query: &str) -> AnyView {
     let payload = detail.payload;
     let reveal = reveal_link(payload.masked, &subject, None);
     let whole = format!("{place}/payload");
-    let story = view! { <Moves told piece=&piece/> }.into_any();
+    let story = view! { <Moves told piece=&piece now/> }.into_any();
     view! {
         <article class="detail">
             <RecordHead subject=&subject mark kind key sub version actions/>
@@ -154,7 +158,7 @@ fn attempts(deliveries: &[EventAttempt], piece: &Slice) -> AnyView {
             let to = attempt.destination.clone().unwrap_or_else(|| "no destination".to_owned());
             view! {
                 <li>
-                    <strong>{outcome(&attempt.outcome)}</strong>
+                    <strong>{delivery(&attempt.outcome)}</strong>
                     {took}
                     " · "
                     <Timestamp at=attempt.at/>

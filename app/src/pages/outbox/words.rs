@@ -4,6 +4,7 @@ use chrono::{DateTime, Utc};
 use domain::{
     action::Verb,
     outbox::EventStatus,
+    told,
     view::{EventDetail, MoveView},
 };
 
@@ -77,36 +78,10 @@ fn grounds_of_death(detail: &EventDetail) -> Vec<String> {
     refused.into_iter().chain(said).chain([others]).collect()
 }
 
-/// A delivery's end in words.
-#[must_use]
-pub fn outcome(word: &str) -> &'static str {
-    match word {
-        "published" => "told",
-        "duplicate" => "known there already: a repeat",
-        "refused" => "refused",
-        "transport_down" => "not reached; no attempt was counted",
-        "lease_lost" => "the publisher was lost; whether it was told is not known",
-        _ => "ended",
-    }
-}
-
 /// A move in a sentence.
 #[must_use]
 pub fn sentence(step: &MoveView) -> String {
-    match step.rule.as_str() {
-        "X1" => "Written with the change that it tells of.",
-        "X2" => "A publisher took it.",
-        "X3" => "Told.",
-        "X4" => "Its destination was not reached; no attempt was counted.",
-        "X5" => "Its destination refused it; it is tried again.",
-        "X6" => "Its destination refused it for the last time: dead.",
-        "X7" => "Its publisher was lost; another may take it.",
-        "X7b" => "It was the end of too many publishers in a row: dead.",
-        "X8" if step.to == "skipped" => "Skipped: its aggregate goes on without it.",
-        "X8" => "Requeued: it is told again.",
-        _ => "It moved.",
-    }
-    .to_owned()
+    told::event(&step.rule, &step.to).to_owned()
 }
 
 /// What the button of an action says.

@@ -136,7 +136,10 @@ fn shown(page: Noted<WorkflowDetail>, query: &str) -> AnyView {
     let count = detail.steps.len();
     let steps = waterfall(detail, &piece("steps", STEPS, count));
     let waiting = waits(&detail.approvals);
-    let story = view! { <Moves told piece=&moved/> }.into_any();
+    // Only the last piece of one that is not over reaches to now.
+    let last = moved.from() + told.len() >= moves;
+    let now = (last && row.completed_at.is_none()).then_some(detail.as_of);
+    let story = view! { <Moves told piece=&moved now/> }.into_any();
     view! {
         <article class="detail">
             <RecordHead subject=&subject mark=row.status kind key sub version=row.version actions on_page/>

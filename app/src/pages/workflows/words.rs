@@ -7,6 +7,7 @@ use domain::{
     compensation::CompensationState,
     json::Json,
     operation::Status,
+    told,
     view::{CompensationPlan, PlannedUndo, StepView, WorkflowDetail, WorkflowMove, WorkflowRow},
     workflow::{StepState, WorkflowState},
 };
@@ -217,12 +218,7 @@ pub fn sentence(step: &WorkflowMove) -> String {
         }
         "W12" | "W13" => "The undoing goes on.".to_owned(),
         "W14" => "Closed; some of it stays done.".to_owned(),
-        "S1" => format!("{name}: started."),
-        "S2" => format!("{name}: succeeded."),
-        "S3" => format!("{name}: failed this time; it is tried again."),
-        "S4" => format!("{name}: tried again."),
-        _ if step.to == "blocked_unknown" => format!("{name}: its outcome is unknown."),
-        _ if !name.is_empty() => format!("{name}: {}.", step.to.replace('_', " ")),
+        rule if !name.is_empty() => told::step(name, rule, &step.to),
         _ => format!("It is {}.", step.to.replace('_', " ")),
     }
 }

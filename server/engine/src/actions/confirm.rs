@@ -89,7 +89,7 @@ pub(super) async fn weigh(
         Outcome::NotHappenedStop => Event::ConfirmStop,
     };
     let second = second.map(str::to_owned);
-    Ok(Weighed { event: Some(event), second, contradiction, changes: Vec::new() })
+    Ok(Weighed { event: Some(event), second, contradiction, ..Weighed::default() })
 }
 
 /// What says the contrary: the provider now, or unrefuted evidence on record.

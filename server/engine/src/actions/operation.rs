@@ -1,6 +1,7 @@
 //! What a person decides about an operation: which move of the table it is, whether one person may
 //! make it, and the move itself.
 
+use chrono::{DateTime, Utc};
 use domain::{
     action::{Outcome, Verb},
     ids::OperationId,
@@ -108,7 +109,8 @@ async fn release(
         "The worker still beats: it may be calling the provider while its lease is taken away."
             .to_owned()
     });
-    Ok(Weighed { event: Some(event), second, ..Weighed::default() })
+    let lapsed = held.filter(|_| !live).map(|held| held.lease_until);
+    Ok(Weighed { event: Some(event), second, lapsed, ..Weighed::default() })
 }
 
 /// Makes the move; `id` is the receipt's.
@@ -146,7 +148,7 @@ pub(super) async fn carry_out(
         confirm::refute(tx, hand, row, request, says).await?;
     }
     let mut moves = Moves::new(tx, hand.actor());
-    moves.make(row, kind, event, change(request, row, event, id)).await?;
+    moves.make(row, kind, event, change(request, row, (event, weighed.lapsed), id)).await?;
     if let Some(contradiction) = &weighed.contradiction {
         let summary = format!("Two people confirmed it against this: {contradiction}");
         moves.open_incident(row, "confirmation_contradicted", &summary).await?;
@@ -155,12 +157,18 @@ pub(super) async fn carry_out(
     Ok(Effect { before, after: row.state(), followed: followed(event, row) })
 }
 
-fn change(request: &ActionRequest, row: &Operation, event: Event, id: OperationId) -> Change {
+fn change(
+    request: &ActionRequest,
+    row: &Operation,
+    (event, lapsed): (Event, Option<DateTime<Utc>>),
+    id: OperationId,
+) -> Change {
     let detail = Some(json!({
         "reason": request.reason,
         "outcome": request.outcome.map(Outcome::label),
         "external_reference": request.external_reference,
         "receipt": id,
+        "lease_until": lapsed,
     }));
     let change = Change { detail, ..Change::default() };
     match event {

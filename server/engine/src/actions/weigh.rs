@@ -1,6 +1,7 @@
 //! Weighing a decision against the table of moves and the rule of two people, before anything is
 //! written: what it would do, and whether one person may do it (A4, A5).
 
+use chrono::{DateTime, Utc};
 use domain::{
     action::{TargetType, Verb},
     ids::{CompensationId, MessageId, TenantId},
@@ -32,6 +33,8 @@ pub(super) struct Weighed {
     pub(super) contradiction: Option<String>,
     /// What would change, a sentence each, where the move alone does not tell.
     pub(super) changes: Vec<String>,
+    /// When the lease had run out that it ends.
+    pub(super) lapsed: Option<DateTime<Utc>>,
 }
 
 /// Weighs a decision on a locked record.

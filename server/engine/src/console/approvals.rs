@@ -12,7 +12,7 @@ use domain::{
 };
 use uuid::Uuid;
 
-use super::bounds;
+use super::{bounds, since::since};
 use crate::{
     Engine, StaffCaller,
     actions::{approval_view, evidence_files, who_may},
@@ -80,6 +80,7 @@ impl Engine {
                 .ok_or_else(|| EngineError::refused(Code::NotFound))?;
             let mut shown = approval_view(&stored, by.staff_id())?;
             shown.now = subject::read(&mut tx, tenant, &stored.target).await?;
+            shown.since = since(&mut tx, tenant, &stored).await?;
             let files = evidence_files(&stored)?;
             shown.evidence_files =
                 evidence_file::named(&mut tx, tenant, &stored.target, &files).await?;

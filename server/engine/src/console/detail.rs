@@ -18,7 +18,10 @@ use domain::{
     },
 };
 
-use super::timeline::{Piece, Story, beside, name_people, story};
+use super::{
+    around::{actions, around},
+    timeline::{Piece, Story, beside, name_people, story},
+};
 use crate::{
     Engine, StaffCaller,
     actions::{approval_view, not_before, who_may},
@@ -96,9 +99,11 @@ impl Engine {
                 None => false,
             };
             let notes = note::of(&mut tx, target.tenant, id.into()).await?;
-            let told = beside(&evidence, &notes, &stored);
-            let told = story(&mut tx, target, piece, told).await?;
             let audit = audit::of(&mut tx, target).await?;
+            let mut told = beside(&evidence, &notes, &stored);
+            told.extend(around(&mut tx, target).await?);
+            told.extend(actions(&audit));
+            let told = story(&mut tx, target, piece, told).await?;
             let replayed = replay::of(&mut tx, target).await?;
             tx.commit().await?;
 
@@ -140,7 +145,7 @@ impl Engine {
                 tombstoned_at: detail.tombstoned_at,
                 replays: replayed.map_or(0, |(replays, _)| replays),
                 replayed_at: replayed.map(|(_, at)| at),
-                workflow_key: None,
+                workflow_key: detail.workflow_key,
                 conflicts,
                 evidence,
                 corrections,

@@ -1,16 +1,24 @@
-//! What an operation belongs to: the workflow that made it, and, where it is an undo, what it undoes.
+//! What an operation belongs to: the workflow that made it, what it undoes, where it is an undo, the events
+//! that tell of it, and the messages that brought it or were about it.
 
 use domain::{
     access::Permission,
     ids::OperationId,
-    view::{FlowRef, OperationLinks},
+    record::RecordType,
+    view::{FlowRef, OperationLinks, RecordRef},
 };
 
 use crate::{
     Engine, StaffCaller,
     error::EngineError,
-    store::{Target, compensation, flow_links, outbox_listing, workflow_listing},
+    store::{
+        Target, compensation, flow_links, operation_story, outbox_listing, record_ref,
+        workflow_listing,
+    },
 };
+
+/// Events and messages that the page links, the last ones.
+const MAX_BESIDE: usize = 10;
 
 impl Engine {
     /// What an operation belongs to; nothing for one that is not the caller's.
@@ -49,9 +57,24 @@ impl Engine {
                 }
                 None => None,
             };
+            let one_more = i64::try_from(MAX_BESIDE + 1).unwrap_or(i64::MAX);
+            let beside = operation_story::beside(&mut tx, target, one_more).await?;
+            let beside = record_ref::of(&mut tx, tenant, &beside).await?;
             tx.commit().await?;
-            Ok(OperationLinks { workflow, undoes })
+            let (mut events, mut messages): (Vec<_>, Vec<_>) =
+                beside.into_iter().partition(|record| record.record == RecordType::Event);
+            let more_events = last(&mut events);
+            last(&mut messages);
+            Ok(OperationLinks { workflow, undoes, events, more_events, messages })
         })
         .await
     }
+}
+
+/// Keeps the last of these, oldest first; whether there were more. Ids grow with time.
+fn last(records: &mut Vec<RecordRef>) -> bool {
+    records.sort_by(|a, b| a.id.cmp(&b.id));
+    let over = records.len().saturating_sub(MAX_BESIDE);
+    records.drain(..over);
+    over > 0
 }

@@ -1,6 +1,7 @@
 //! What the console reads: lists, one operation with everything about it, and what needs a person.
 
 mod approvals;
+mod around;
 mod artifacts;
 mod audit;
 mod bodies;
@@ -28,6 +29,7 @@ mod report;
 mod reveal;
 mod rules;
 mod search;
+mod since;
 mod stake;
 mod story;
 mod timeline;

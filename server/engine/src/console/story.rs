@@ -6,6 +6,7 @@ use domain::{
     money::Money,
     operation::Event,
     record::{RecordName, RecordType},
+    told,
     view::{IncidentStep, MoveView},
 };
 use serde_json::Value;
@@ -81,6 +82,12 @@ fn step(happened: Happened, people: &People) -> IncidentStep {
             let second = text(&detail, "approved_by").map(|email| people.told(&email));
             shown.extend(second.map(|second| ("approved by".to_owned(), second)));
             (Some(decided(to.as_deref().unwrap_or_default(), record).into()), shown, receipt)
+        }
+        (rule, _) if rule.starts_with('S') => {
+            let name = text(&detail, "step").unwrap_or_default();
+            let to = to.as_deref().unwrap_or_default();
+            let sentence = format!("Step {}", told::step(&name, rule, to));
+            (Some(sentence), machine_event::told(&detail), None)
         }
         (rule, RecordType::Operation) => {
             let (shown, receipt) = understood(&detail);

@@ -1,10 +1,11 @@
-//! One story out of moves, evidence, notes and conflicts, told in pieces where it is long.
+//! One story out of an operation's moves and what stands beside them, told in pieces where it is long.
 
 use chrono::{DateTime, Utc};
 use domain::{
     ids::OperationId,
     operation::Event,
-    view::{EvidenceView, NoteView, TimelineItem},
+    record::RecordType,
+    view::{EvidenceView, NoteView, TimelineItem, TimelineOf},
 };
 use serde_json::Value;
 use sqlx::PgConnection;
@@ -95,14 +96,26 @@ pub(super) async fn story(
     beside: Vec<TimelineItem>,
 ) -> Result<Story, EngineError> {
     let mut story = told(db, target, piece, beside).await?;
-    let by_email = story.items.iter_mut().filter(|item| names_an_email(item));
-    person::name_all(db, by_email.map(|item| &mut item.actor).collect()).await?;
+    name_actors(db, &mut story.items).await?;
     Ok(story)
 }
 
-/// Whether an item names a person by email; a note has its author's name, which may look like one.
+/// Calls the people of these items by their names.
+///
+/// # Errors
+/// The database's.
+pub(super) async fn name_actors(
+    db: &mut PgConnection,
+    items: &mut [TimelineItem],
+) -> Result<(), EngineError> {
+    let by_email = items.iter_mut().filter(|item| names_an_email(item));
+    person::name_all(db, by_email.map(|item| &mut item.actor).collect()).await
+}
+
+/// Whether an item names a person by email; a note has its author's name, which may look like one, and an
+/// entry of the audit log is read with its person's.
 fn names_an_email(item: &TimelineItem) -> bool {
-    item.by_person && item.rule != "note"
+    item.by_person && !["note", "audit"].contains(&item.rule.as_str())
 }
 
 /// Calls the people who brought evidence by their names.
@@ -190,7 +203,8 @@ pub(super) fn beside(
 ) -> Vec<TimelineItem> {
     let mut items = Vec::new();
     items.extend(evidence.iter().enumerate().map(|(index, evidence)| {
-        let mut item = plain(format!("v{index}"), "evidence", &evidence.actor, evidence.at);
+        let mut item =
+            TimelineItem::new(format!("v{index}"), "evidence", &evidence.actor, evidence.at);
         item.sentence =
             format!("Evidence from {}: {}.", source(&evidence.source), says(&evidence.says));
         item.by_person = evidence.source == "staff";
@@ -206,16 +220,22 @@ pub(super) fn beside(
         item
     }));
     items.extend(notes.iter().enumerate().map(|(index, note)| {
-        let mut item = plain(format!("n{index}"), "note", &note.author, note.at);
+        let mut item = TimelineItem::new(format!("n{index}"), "note", &note.author, note.at);
         item.sentence = "Wrote a note.".into();
         item.by_person = true;
         item.detail.push(("Note".into(), note.text.clone()));
         item
     }));
     items.extend(conflicts.iter().enumerate().map(|(index, conflict)| {
+        let callers = conflict.callers.join(", ");
         let mut item =
-            plain(format!("c{index}"), "conflict", &conflict.callers.join(", "), conflict.first_at);
+            TimelineItem::new(format!("c{index}"), "conflict", &callers, conflict.first_at);
         item.sentence = refused(conflict.count);
+        item.of = Some(TimelineOf {
+            record: RecordType::Conflict,
+            id: conflict.id.to_string(),
+            key: "both payloads".into(),
+        });
         item
     }));
     items
@@ -226,24 +246,6 @@ pub(super) fn refused(times: i64) -> String {
     match times {
         1 => "The same key came with another payload; it was refused.".into(),
         n => format!("The same key came with another payload {n} times; it was refused each time."),
-    }
-}
-
-fn plain(anchor: String, rule: &str, actor: &str, at: DateTime<Utc>) -> TimelineItem {
-    TimelineItem {
-        anchor,
-        at,
-        rule: rule.into(),
-        sentence: String::new(),
-        actor: actor.to_owned(),
-        by_person: false,
-        from: None,
-        to: None,
-        version: None,
-        fence: None,
-        attempt: 0,
-        detail: Vec::new(),
-        receipt: None,
     }
 }
 
@@ -262,14 +264,11 @@ pub(super) fn understood(detail: &Value) -> (Vec<(String, String)>, Option<Opera
     (shown, receipt.and_then(|receipt| receipt.parse::<OperationId>().ok()))
 }
 
-fn moved(moved: &Moved) -> TimelineItem {
+pub(super) fn moved(moved: &Moved) -> TimelineItem {
     let (detail, receipt) = understood(moved.detail.as_ref().unwrap_or(&Value::Null));
+    let ended = moved.detail.as_ref().and_then(|detail| detail.get("lease_until")?.as_str());
     TimelineItem {
-        anchor: format!("e{}", moved.id),
-        at: moved.at,
-        rule: moved.event.rule().into(),
         sentence: moved.event.sentence().into(),
-        actor: moved.actor.clone(),
         by_person: moved.actor_kind == "staff",
         from: moved.from,
         to: Some(moved.to),
@@ -278,6 +277,8 @@ fn moved(moved: &Moved) -> TimelineItem {
         attempt: moved.attempt,
         detail,
         receipt,
+        lease_until: ended.and_then(|ended| ended.parse().ok()),
+        ..TimelineItem::new(format!("e{}", moved.id), moved.event.rule(), &moved.actor, moved.at)
     }
 }
 

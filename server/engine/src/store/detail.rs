@@ -57,6 +57,8 @@ pub struct Detail {
     pub response_bytes: Option<i32>,
     /// Whether the stored answer was cut.
     pub response_cut: bool,
+    /// The key of the workflow that made it.
+    pub workflow_key: Option<String>,
 }
 
 /// Reads the detail columns; of the payload all that a kind allows, for it is masked as a whole, of
@@ -70,13 +72,15 @@ pub async fn find(
     max_bytes: i32,
 ) -> Result<Option<Detail>, EngineError> {
     let row = sqlx::query!(
-        "select mode, max_attempts, claims, takeovers, reconcile_tries, next_reconcile_at, next_at, started_at,
+        r#"select mode, max_attempts, claims, takeovers, reconcile_tries, next_reconcile_at, next_at, started_at,
            greatest(started_at, resent_at) as last_sent_at,
            completed_at, expires_at, tombstoned_at, unknown_by, ended_by, payload,
            octet_length(payload) as payload_bytes, response_status, response_type,
            substring(response_body from 1 for $3) as response_body, octet_length(response_body) as response_bytes,
-           response_cut
-         from operations where tenant_id = $1 and id = $2 and not console",
+           response_cut,
+           (select w.key from workflows w
+             where w.tenant_id = operations.tenant_id and w.id = operations.workflow_id) as "workflow_key?"
+         from operations where tenant_id = $1 and id = $2 and not console"#,
         target.tenant.uuid(),
         target.id.uuid(),
         max_bytes,
@@ -106,6 +110,7 @@ pub async fn find(
         response_body: row.response_body,
         response_bytes: row.response_bytes,
         response_cut: row.response_cut,
+        workflow_key: row.workflow_key,
     }))
 }
 

@@ -98,6 +98,35 @@ pub async fn these(
     rows.into_iter().map(Row::moved).collect()
 }
 
+/// An operation's last moves after an instant, oldest first, at most `max`; further back than its last
+/// thousand none is looked for.
+///
+/// # Errors
+/// The database's, or [`EngineError::Unreadable`].
+pub async fn since(
+    db: &mut PgConnection,
+    target: Target,
+    after: DateTime<Utc>,
+    max: i64,
+) -> Result<Vec<Moved>, EngineError> {
+    let rows = sqlx::query_as!(
+        Row,
+        r#"select id as "id!", at as "at!", move as "move!", from_status, to_status as "to_status!",
+             version as "version!", fence as "fence!", attempt as "attempt!", actor_kind as "actor_kind!",
+             actor as "actor!", detail
+           from (select id, at, move, from_status, to_status, version, fence, attempt, actor_kind, actor, detail
+             from operation_events where tenant_id = $1 and operation_id = $2 order by id desc limit 1000) last
+           where at > $3 order by id desc limit $4"#,
+        target.tenant.uuid(),
+        target.id.uuid(),
+        after,
+        max,
+    )
+    .fetch_all(db)
+    .await?;
+    rows.into_iter().rev().map(Row::moved).collect()
+}
+
 struct Row {
     id: i64,
     at: DateTime<Utc>,

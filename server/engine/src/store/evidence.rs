@@ -1,11 +1,13 @@
 //! Evidence: what an old holder, a webhook, a lookup or a person said about an operation.
 
+use chrono::{DateTime, Utc};
 use domain::{
     ids::{EvidenceId, OperationId},
     money::Money,
     view::EvidenceView,
 };
 use sqlx::PgConnection;
+use uuid::Uuid;
 
 use super::{Target, evidence_file::file, row::money};
 use crate::{actor::Actor, error::EngineError};
@@ -142,7 +144,8 @@ pub async fn refute_done(
 /// # Errors
 /// The database's.
 pub async fn of(db: &mut PgConnection, target: Target) -> Result<Vec<EvidenceView>, EngineError> {
-    let rows = sqlx::query!(
+    let rows = sqlx::query_as!(
+        Row,
         "select id, source, says, external_reference, amount_minor, currency, fence, text, actor, at,
            file_name, file_size, file_sha256
          from evidence where tenant_id = $1 and operation_id = $2 order by id limit 200",
@@ -151,21 +154,65 @@ pub async fn of(db: &mut PgConnection, target: Target) -> Result<Vec<EvidenceVie
     )
     .fetch_all(db)
     .await?;
-    Ok(rows
-        .into_iter()
-        .map(|row| EvidenceView {
-            id: EvidenceId::new(row.id),
-            source: row.source,
-            says: row.says,
-            external_reference: row.external_reference,
-            amount: money(row.amount_minor, row.currency),
-            fence: row.fence,
-            text: row.text,
-            file: file(EvidenceId::new(row.id), row.file_name, row.file_size, row.file_sha256),
-            actor: row.actor,
-            at: row.at,
-        })
-        .collect())
+    Ok(rows.into_iter().map(Row::view).collect())
+}
+
+/// An operation's last evidence after an instant, oldest first, at most `max`.
+///
+/// # Errors
+/// The database's.
+pub async fn since(
+    db: &mut PgConnection,
+    target: Target,
+    after: DateTime<Utc>,
+    max: i64,
+) -> Result<Vec<EvidenceView>, EngineError> {
+    let rows = sqlx::query_as!(
+        Row,
+        "select id, source, says, external_reference, amount_minor, currency, fence, text, actor, at,
+           file_name, file_size, file_sha256
+         from evidence where tenant_id = $1 and operation_id = $2 and at > $3 order by id desc limit $4",
+        target.tenant.uuid(),
+        target.id.uuid(),
+        after,
+        max,
+    )
+    .fetch_all(db)
+    .await?;
+    Ok(rows.into_iter().rev().map(Row::view).collect())
+}
+
+struct Row {
+    id: Uuid,
+    source: String,
+    says: String,
+    external_reference: Option<String>,
+    amount_minor: Option<i64>,
+    currency: Option<String>,
+    fence: Option<i64>,
+    text: Option<String>,
+    actor: String,
+    at: DateTime<Utc>,
+    file_name: Option<String>,
+    file_size: Option<i64>,
+    file_sha256: Option<Vec<u8>>,
+}
+
+impl Row {
+    fn view(self) -> EvidenceView {
+        EvidenceView {
+            id: EvidenceId::new(self.id),
+            source: self.source,
+            says: self.says,
+            external_reference: self.external_reference,
+            amount: money(self.amount_minor, self.currency),
+            fence: self.fence,
+            text: self.text,
+            file: file(EvidenceId::new(self.id), self.file_name, self.file_size, self.file_sha256),
+            actor: self.actor,
+            at: self.at,
+        }
+    }
 }
 
 /// Removes what evidence says at expiry; that it came stays (D39).

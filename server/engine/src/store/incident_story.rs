@@ -1,5 +1,6 @@
 //! The one timeline of many records: moves of all machines, evidence, refused payloads, notes and the
-//! decisions that move nothing, in the order in which they happened.
+//! decisions that move nothing, in the order in which they happened. A step's moves stand under its
+//! workflow where that was gathered, otherwise under its operation: never twice.
 
 use chrono::{DateTime, Utc};
 use domain::{
@@ -90,9 +91,20 @@ pub async fn after(
               actor, detail
             from operation_events where tenant_id = $1 and operation_id = any($2)
           union all
-          select at, 1, lpad(id::text, 20, '0') collate "C", machine, record_id, rule, from_status, to_status, version,
-              actor_kind = 'staff', actor, detail
-            from machine_events where tenant_id = $1 and record_id = any($3) and machine <> 'step'
+          select at, 1, lpad(id::text, 20, '0') collate "C", case machine when 'step' then 'workflow' else machine end,
+              record_id, rule, from_status, to_status, version, actor_kind = 'staff', actor,
+              case machine when 'step' then coalesce(detail, '{}') || jsonb_build_object('step', step_key)
+                else detail end
+            from machine_events where tenant_id = $1 and record_id = any($3) and rule <> 'S0'
+          union all
+          select e.at, 1, lpad(e.id::text, 20, '0') collate "C", 'operation', s.operation_id, e.rule, e.from_status,
+              e.to_status, e.version, e.actor_kind = 'staff', e.actor,
+              coalesce(e.detail, '{}') || jsonb_build_object('step', e.step_key)
+            from workflow_steps s
+            join machine_events e on e.tenant_id = s.tenant_id and e.record_id = s.workflow_id
+              and e.step_key = s.step_key
+            where s.tenant_id = $1 and s.operation_id = any($2) and s.workflow_id <> all($3)
+              and e.machine = 'step' and e.rule <> 'S0'
           union all
           select at, 2, id::text collate "C", 'operation', operation_id, 'evidence', null, says, null, source = 'staff',
               actor, jsonb_build_object('source', source, 'external_reference', external_reference,

@@ -43,6 +43,7 @@ pub mod listing;
 pub mod machine_event;
 pub mod note;
 pub mod operation;
+pub mod operation_story;
 pub mod outbox;
 pub mod outbox_attempt;
 pub mod outbox_listing;

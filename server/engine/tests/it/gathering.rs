@@ -2,6 +2,7 @@
 //! timeline; and a report whose hash holds.
 
 mod money;
+mod steps;
 
 use std::time::Duration;
 

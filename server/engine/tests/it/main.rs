@@ -40,6 +40,7 @@ mod search;
 mod story;
 mod sweepers;
 mod tenants;
+mod timeline;
 mod tokens;
 mod walls;
 mod words;

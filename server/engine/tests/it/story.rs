@@ -2,6 +2,7 @@
 
 use domain::{access::Role, ids::OperationId, verdict::Safety};
 use engine::{FinishOutcome, console::Piece};
+use sqlx::Executor as _;
 use tracing_subscriber::layer::SubscriberExt as _;
 
 use crate::{
@@ -107,4 +108,97 @@ async fn a_page_of_five_thousand_events_asks_no_more_often_than_one_of_five() {
         assert!(wrong.is_empty(), "{}", wrong.join("\n"));
         assert!((10..=MAX_STATEMENTS).contains(&read), "{read} statements");
     }
+}
+
+/// An operation of a workflow of many steps, told of in many events that were tried again and again, and
+/// named by many messages; and as much of others beside it.
+async fn lives_long(fixture: &Fixture, id: OperationId, other: OperationId) {
+    let mut db = fixture.pool().acquire().await.unwrap();
+    let hash = "00".repeat(32);
+    let mut statements = vec![
+        "set statement_timeout = 0".to_owned(),
+        "set session_replication_role = replica".to_owned(),
+        format!(
+            "insert into workflows (tenant_id, kind, key, definition_version, input_hash, status, created_by_kind,
+               created_by)
+             select tenant_id, 'long', 'w-' || n, 1, '\\x{hash}', 'running', 'service', 'x'
+             from operations, generate_series(1, 3000) n where id = '{id}'"
+        ),
+        format!(
+            "insert into workflow_steps (tenant_id, workflow_id, step_key, position, status, operation_id)
+             select w.tenant_id, w.id, 's-' || n, n, 'running',
+               case when w.key = 'w-1' and n = 7 then '{id}'::uuid end
+             from workflows w, generate_series(1, case when w.key = 'w-1' then 300 else 3 end) n"
+        ),
+        "insert into machine_events (tenant_id, machine, record_id, step_key, rule, to_status, version, actor_kind, actor)
+         select s.tenant_id, 'step', s.workflow_id, s.step_key, 'S4', 'running', n, 'engine', 'e'
+         from workflow_steps s join workflows w on w.id = s.workflow_id and w.key = 'w-1',
+           generate_series(1, 100) n"
+            .to_owned(),
+    ];
+    for (of, events) in [(id, 2_000), (other, 30_000)] {
+        statements.push(format!(
+            "insert into outbox (tenant_id, aggregate, seq, topic, payload, operation_id, status, created_at, settled_at)
+             select tenant_id, id::text, 1000 + n, 'operation.unknown', '{{}}', id, 'published',
+               created_at + n * interval '1 second', now()
+             from operations, generate_series(1, {events}) n where id = '{of}'"
+        ));
+        statements.push(format!(
+            "insert into inbox (tenant_id, consumer, source, message_id, hash, hash_version, status, produced_at,
+               window_until, operation_id, settled_at)
+             select tenant_id, 'c', 's', id::text || n, '\\x{hash}', 1, 'processed', now(), now(), id, now()
+             from operations, generate_series(1, {events}) n where id = '{of}'"
+        ));
+    }
+    statements.extend([
+        format!(
+            "insert into outbox_attempts (tenant_id, event_id, at, fence, owner, outcome)
+             select tenant_id, id, created_at, 1, 'p', 'transport_down' from outbox, generate_series(1, 40)
+             where operation_id = '{id}'"
+        ),
+        "insert into machine_events (tenant_id, machine, record_id, rule, to_status, version, actor_kind, actor)
+         select tenant_id, 'inbox', id, 'N6', 'processed', n, 'engine', 'e' from inbox, generate_series(1, 2) n"
+            .to_owned(),
+    ]);
+    for table in
+        ["workflows", "workflow_steps", "machine_events", "outbox", "inbox", "outbox_attempts"]
+    {
+        statements.push(format!("analyze {table}"));
+    }
+    for statement in statements {
+        db.execute(sqlx::AssertSqlSafe(statement)).await.unwrap();
+    }
+    db.execute("set session_replication_role = origin").await.unwrap();
+}
+
+#[tokio::test]
+async fn much_around_an_operation_is_told_by_its_indexes_and_by_no_more_statements() {
+    let fixture = Fixture::new().await;
+    let viewer = fixture.person("viewer", Role::Viewer).await;
+    let (id, fence) = fixture.executing("k").await;
+    fixture.finish(id, fence, FinishOutcome::Ambiguous, None).await.unwrap();
+    let (other, fence) = fixture.executing("other").await;
+    fixture.finish(other, fence, FinishOutcome::Ambiguous, None).await.unwrap();
+    let (quiet, _) = fixture.executing("quiet").await;
+    lives_long(&fixture, id, other).await;
+    Plans::explain_from_now_on(&fixture).await;
+    let explained = engine(&fixture.db).await;
+    let plans = Plans::default();
+    let _guard =
+        tracing::subscriber::set_default(tracing_subscriber::registry().with(plans.clone()));
+    let mut asked = Vec::new();
+    for of in [quiet, id] {
+        plans.take();
+        let page = explained.operation(&viewer, of).await.unwrap();
+        explained.operation_links(&viewer, of).await.unwrap();
+        let told = plans.take();
+        let (read, wrong) = judge(told.iter().map(|plan| ("much around it", plan)));
+        assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+        asked.push((read, page.timeline_total));
+    }
+    let (quiet, much) = (asked[0], asked[1]);
+    // The workflow that the one belongs to and what stands beside it are one statement more each.
+    assert!(much.0 <= quiet.0 + 2, "{quiet:?} {much:?}");
+    // 100 of each, ten of each of those, and the moves of its own step alone.
+    assert!((1_200..=2_500).contains(&much.1), "{much:?}");
 }

@@ -4,6 +4,7 @@
 mod corrected;
 mod policy;
 mod settling;
+mod since;
 mod waiting;
 
 use std::time::Duration;
