@@ -4,6 +4,7 @@
 mod corrected;
 mod policy;
 mod settling;
+mod tampered;
 mod waiting;
 
 use std::time::Duration;
