@@ -10,7 +10,7 @@ use domain::{
     record::RecordType,
     view::{AttentionRow, Cause, Overview, Queue},
 };
-use engine::{FinishOutcome, StaffCaller};
+use engine::{Engine, FinishOutcome, Settings, StaffCaller, background::TaskStatus};
 
 use crate::{
     evidence::{done, webhook},
@@ -288,6 +288,33 @@ async fn health_names_lost_processes_failing_tasks_and_the_oldest_transaction() 
     assert_eq!(oldest.state, "idle in transaction");
     held.rollback().await.unwrap();
     assert!(shown.breakers.is_empty());
+    assert!(shown.tasks.is_empty());
+
+    // Two processes run one task, and in one of them it fails; the other task works.
+    let second = Engine::connect(Settings {
+        worker_name: "w-second".into(),
+        ..crate::fixture::settings(&fixture.db)
+    })
+    .await
+    .unwrap();
+    let works = |task, handled| TaskStatus { task, handled, ago_ms: 5, ..TaskStatus::default() };
+    let fails = TaskStatus {
+        failures: 3,
+        last_error: Some("the provider's name is not known".into()),
+        ..works("reconcile", 0)
+    };
+    fixture.engine.report_tasks(&[works("reconcile", 2), works("expire", 0)]).await.unwrap();
+    second.report_tasks(&[fails]).await.unwrap();
+    let tasks = async || {
+        let tasks = overview(&fixture, &viewer).await.health.tasks;
+        let told = tasks.into_iter().map(|task| (task.task, task.failing, task.last_error));
+        told.collect::<Vec<_>>()
+    };
+    let error = Some("the provider's name is not known".to_owned());
+    assert_eq!(tasks().await, [("expire".to_owned(), 0, None), ("reconcile".to_owned(), 1, error)]);
+    // Its next run went well: that it failed is over.
+    second.report_tasks(&[works("reconcile", 1)]).await.unwrap();
+    assert_eq!(tasks().await, [("expire".to_owned(), 0, None), ("reconcile".to_owned(), 0, None)]);
     fixture.db.advance_clock(Duration::from_secs(60)).await;
     let shown = overview(&fixture, &viewer).await.health;
     assert_eq!((shown.workers_alive, shown.workers_lost), (0, 1));
