@@ -5,6 +5,7 @@ mod corrected;
 mod policy;
 mod settling;
 mod tampered;
+mod told;
 mod waiting;
 
 use std::time::Duration;
