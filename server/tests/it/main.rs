@@ -14,6 +14,7 @@ mod command_line;
 mod demo;
 mod disputed;
 mod evidence;
+mod exact;
 mod exports;
 mod faults;
 mod figures;
