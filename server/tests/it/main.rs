@@ -34,6 +34,7 @@ mod mail;
 mod notices;
 mod oidc;
 mod pages_flows;
+mod pages_operations;
 mod pages_records;
 mod panics;
 mod polling;
