@@ -85,13 +85,7 @@ async fn the_life_of_a_key_is_told_before_and_after_its_contents_expire() {
     // What is not told yet holds it.
     stage.database.advance_clock(RETENTION + Duration::from_secs(1)).await;
     assert_eq!(stage.state.engine.expire_due().await.unwrap().handled, 0);
-    for sql in [
-        "alter table outbox disable trigger user",
-        "delete from outbox",
-        "alter table outbox enable trigger user",
-    ] {
-        sqlx::query(sql).execute(stage.database.owner_pool()).await.unwrap();
-    }
+    stage.database.settle_outbox().await;
     assert_eq!(stage.state.engine.expire_due().await.unwrap().handled, 1);
     let after = page().await;
     assert_eq!(fact(&after, "A repeat gets"), Some("state and reference alone"));
