@@ -288,6 +288,11 @@ async fn a_workflow_of_three_hundred_steps_with_artifacts_and_undos_stays_within
          select tenant_id, workflow_id, step_key, 'whole', 'text/html', convert_to(repeat('x', 10485760), 'UTF8'),
            10485760, sha256('1')
          from workflow_steps where operation_id <> $1::uuid order by position limit 1",
+        "insert into workflow_artifacts (tenant_id, workflow_id, step_key, name, content_type, body, size, sha256)
+         select s.tenant_id, s.workflow_id, s.step_key, 'x ' || lpad(n::text, 2, '0') || repeat('&', 100), 'text/plain',
+           '1', 1, sha256('1')
+         from (select * from workflow_steps where operation_id <> $1::uuid order by position limit 1) s,
+           generate_series(1, 30) n",
         "insert into compensations (tenant_id, operation_id, kind, status, amount_minor, currency, workflow_id, step_key,
            requested_by_kind, requested_by, move, move_actor_kind, move_actor)
          select s.tenant_id, s.operation_id, 'invoice.refund', 'requested', 12900, 'EUR', s.workflow_id, s.step_key,
@@ -313,6 +318,20 @@ async fn a_workflow_of_three_hundred_steps_with_artifacts_and_undos_stays_within
         bounded(&viewer, &format!("{path}?{piece}")).await;
     }
     bounded(&viewer, &format!("{path}/cancel")).await;
+    // One step brought forth 34 artifacts: four stand beside it, all are a click away, in pieces.
+    let artifact = |page: &str, n: usize| page.contains(&format!(">x {n:02}&amp;"));
+    assert!(!artifact(&page, 1), "the first four by name alone");
+    let all = href_of(&page, &format!("{path}?artifacts="), "");
+    let first = bounded(&viewer, all.split('#').next().unwrap()).await;
+    let next = href_of(&first, &format!("{path}?artifacts="), "artifact=21");
+    let last = bounded(&viewer, next.split('#').next().unwrap()).await;
+    assert!(first.contains("1 to 20 of 34") && last.contains("21 to 34 of 34"), "{last}");
+    for n in 1..=30 {
+        let (in_first, in_last) = (artifact(&first, n), artifact(&last, n));
+        assert_eq!((in_first, in_last), (n <= 16, n > 16), "artifact {n} stands in one piece");
+    }
+    is_download(&viewer.get(&href_of(&last, &format!("{path}/artifact?"), "name=x+30")).await);
+
     let whole = href_of(&page, &format!("{path}/artifact?"), "name=whole");
     let artifact = viewer.get(&whole).await;
     is_download(&artifact);
