@@ -85,8 +85,9 @@ fn row(row: ApprovalView, as_of: DateTime<Utc>) -> AnyView {
     };
     let label = if row.decided_at.is_none() { "expires" } else { "" };
     let who = if row.mine { format!("{} (you)", row.requester) } else { row.requester.clone() };
+    let named = format!("{} {}", what(&row), row.target_key);
     view! {
-        <Row record=RecordType::Approval id=row.id.to_string()>
+        <Row record=RecordType::Approval id=row.id.to_string() named=named>
             <td role="cell" class="col-status">
                 {(mark.person && !row.mine).then(|| view! { <PersonDot/> })}
                 <MarkBadge mark/>
