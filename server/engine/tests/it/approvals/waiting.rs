@@ -74,3 +74,29 @@ async fn a_request_stands_as_long_as_its_kind_says() {
     assert_eq!((again.expires_at - again.requested_at).num_hours(), 24);
     testkit::threat("T24", 2, 0);
 }
+
+#[tokio::test]
+async fn the_list_narrows_by_state_and_by_the_day_of_asking() {
+    let scene = Scene::open().await;
+    let (first, version) = scene.large("first").await;
+    let first = scene.ask(happened(first, version, "ch_1")).await;
+    scene.fixture.db.advance_clock(Duration::from_secs(7_200)).await;
+    let (second, version) = scene.large("second").await;
+    let second = scene.ask(happened(second, version, "ch_2")).await;
+    let between = Some(first.requested_at + chrono::TimeDelta::hours(1));
+    let list = async |filter: ApprovalFilter| {
+        let page = scene.fixture.engine.list_approvals(&scene.ada, &filter).await.unwrap();
+        page.items.into_iter().map(|request| request.id).collect::<Vec<_>>()
+    };
+    let base = ApprovalFilter::default;
+    assert_eq!(list(base()).await, [second.id, first.id]);
+    assert_eq!(list(ApprovalFilter { to: between, ..base() }).await, [first.id]);
+    assert_eq!(list(ApprovalFilter { from: between, ..base() }).await, [second.id]);
+    scene.approve(&scene.ben, second.id).await.unwrap();
+    let approved = || ApprovalFilter { status: Some(ApprovalStatus::Approved), ..base() };
+    assert_eq!(list(approved()).await, [second.id]);
+    assert_eq!(list(ApprovalFilter { to: between, ..approved() }).await, []);
+    let upside_down = ApprovalFilter { from: between, to: Some(first.requested_at), ..base() };
+    let refused = scene.fixture.engine.list_approvals(&scene.ada, &upside_down).await;
+    assert_eq!(code(refused), Code::FilterInvalid);
+}
