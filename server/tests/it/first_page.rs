@@ -137,6 +137,7 @@ async fn health_says_in_words_who_works_what_fails_and_what_waits() {
             "no task has ever run",
             "nothing waits to be published",
             "none is known to be down",
+            "none leaves an answer or a call open",
         ],
     );
     ended(&stage, "INV-1", "done").await;
@@ -168,6 +169,11 @@ async fn health_says_in_words_who_works_what_fails_and_what_waits() {
     );
     let page = viewer.get("/").await.text();
     assert_eq!(section(&page, "health").matches("data-health=\"bad\"").count(), 1, "{page}");
+    ended(&stage, "INV-2", "not_done").await;
+    has(
+        &says(&viewer, "/").await,
+        &["payments.charges: 1 call is made again, the oldest since", "its last word came"],
+    );
     // A minute later nobody beats any more, and the event is late.
     stage.database.advance_clock(std::time::Duration::from_secs(60)).await;
     let page = says(&viewer, "/").await;

@@ -319,3 +319,42 @@ async fn health_names_lost_processes_failing_tasks_and_the_oldest_transaction() 
     let shown = overview(&fixture, &viewer).await.health;
     assert_eq!((shown.workers_alive, shown.workers_lost), (0, 1));
 }
+
+#[tokio::test]
+async fn health_names_providers_with_what_they_leave_open_and_their_last_word() {
+    let fixture = Fixture::new().await;
+    let viewer = fixture.person("viewer", Role::Viewer).await;
+    let providers = async || overview(&fixture, &viewer).await.health.providers;
+    let end = async |key: &str, outcome, reference| {
+        let (id, fence) = fixture.executing(key).await;
+        fixture.finish(id, fence, outcome, reference).await.unwrap();
+    };
+    end("put off", FinishOutcome::NotDone, None).await;
+    let open = providers().await;
+    assert_eq!(open.len(), 1, "{open:?}");
+    assert_eq!((open[0].unanswered, open[0].put_off), (0, 1));
+    assert_eq!(open[0].answered_at, None, "it put its only call off");
+
+    fixture.db.advance_clock(Duration::from_secs(60)).await;
+    end("done", FinishOutcome::Done, Some("ch_1")).await;
+    end("asked", FinishOutcome::Ambiguous, None).await;
+    end("not asked yet", FinishOutcome::Ambiguous, None).await;
+    plant(&fixture, "operations", "update operations set reconcile_tries = 2 where key = 'asked'")
+        .await;
+    let open = providers().await;
+    assert_eq!(open.len(), 1, "{open:?}");
+    let provider = &open[0];
+    assert_eq!(provider.provider, "payments.charges");
+    assert_eq!((provider.unanswered, provider.put_off), (1, 1));
+    let answered = provider.answered_at.expect("it did one of the calls");
+    assert!(answered > provider.since, "the oldest waits since before its last word");
+
+    // What waits for a person stands in a queue of its own, and no other tenant hears of any.
+    plant(&fixture, "operations", "update operations set needs_manual = true where key = 'asked'")
+        .await;
+    let open = providers().await;
+    assert_eq!((open[0].unanswered, open[0].put_off), (0, 1));
+    add_tenant(&fixture.db, &fixture.engine, "globex").await;
+    let elsewhere = person(&fixture.db, &fixture.engine, "globex", "gil", Role::Viewer).await;
+    assert_eq!(overview(&fixture, &elsewhere).await.health.providers, []);
+}
