@@ -259,7 +259,19 @@ async fn a_plan_says_before_it_runs_what_would_be_undone_in_which_order_and_what
         assert!(rows[draft].contains("stays done: "), "{}", rows[draft]);
         assert!(!page.contains("were undone") && !page.contains("Undone:"), "{place}");
     }
-    let undo = operator.get(&format!("/operations/{charged}/compensate")).await.text();
-    assert!(undo.contains("What would be undone"), "{undo}");
-    assert!(between(&undo, "class=\"plan\"", "</ol>").contains("invoice.refund"), "{undo}");
+
+    // Of one operation alone the plan stands on the form that asks for its undo.
+    let alone = stage.unknown("acme", "INV-2").await;
+    let confirm = format!("/operations/{}/actions/confirm", alone.id);
+    let program = stage.staff("operator@acme.test").await;
+    program.post(&confirm, &alone.confirm()).await.expect(StatusCode::OK);
+    let form = operator.get(&format!("/operations/{}/compensate", alone.id)).await;
+    form.expect(StatusCode::OK);
+    let form = form.text();
+    assert!(form.contains("What would be undone"), "{form}");
+    let plan = between(&form, "class=\"plan\"", "</ol>");
+    assert!(
+        plan.contains("would be undone by invoice.refund") && plan.contains("129.00"),
+        "{plan}"
+    );
 }
