@@ -2,7 +2,7 @@
 # codes pass through unchanged.
 
 .DEFAULT_GOAL := help
-.PHONY: help demo release dev test browser-all faults fuzz bench check queries fmt
+.PHONY: help demo release dev test browser-all faults bulk fuzz bench check queries fmt
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-11s %s\n", $$1, $$2 }' Makefile
@@ -26,6 +26,9 @@ browser-all: ## every page in every theme and width, both ways, zoomed and on pa
 
 faults: ## the long fault suite, with its controls; FAULT_SEED repeats a run
 	@ci/faults.sh
+
+bulk: ## a bulk of 50,000 records, decided to the end, and how many minutes that takes
+	@ci/bulk.sh
 
 fuzz: ## ten minutes of coverage-guided fuzzing for each target; FUZZ_SECONDS=60 for less
 	@ci/fuzz.sh $(FUZZ_SECONDS)

@@ -5,8 +5,9 @@
 //
 // Always: the table's keys are real, the packages it names exist, the environment
 // in .cargo/config.toml says the same. Where a release stands: names, hash.txt and
-// compressed copies are as the table promises. With --compare and cargo-leptos in
-// PATH: cargo-leptos builds the same release elsewhere and the two are compared.
+// compressed copies are as the table promises, and a first visit loads no more than it
+// may. With --compare and cargo-leptos in PATH: cargo-leptos builds the same release
+// elsewhere and the two are compared.
 import { execFileSync } from 'node:child_process'
 import { createHash } from 'node:crypto'
 import fs from 'node:fs'
@@ -23,6 +24,9 @@ const knownKeys = new Set([
   'server-fn-prefix', 'disable-server-fn-hash', 'server-fn-mod-path', 'lib-profile-dev', 'lib-profile-release',
   'bin-profile-dev', 'bin-profile-release', 'wasm-opt-features',
 ])
+
+// What a first visit loads, WASM and script together in brotli (P6; KB as everywhere a thousand bytes).
+const firstVisit = 350_000
 
 const m = leptosMetadata()
 const faults = []
@@ -83,6 +87,10 @@ function checkSite() {
     const others = fs.readdirSync(pkg).filter((each) => each.endsWith(`.${kind}`) && each !== name)
     must(others.length === 0, `${m.pkg}/ holds ${others.join(', ')} beside ${name}`)
   }
+  const copies = filesUnder(pkg).filter((name) => /\.(js|wasm)\.br$/.test(name))
+  const loaded = copies.reduce((sum, name) => sum + fs.statSync(path.join(pkg, name)).size, 0)
+  must(loaded <= firstVisit, `a first visit loads ${loaded} bytes of WASM and script in brotli; the bound is ${firstVisit}`)
+  console.log(`first visit: ${loaded} bytes of WASM and script in brotli, of ${firstVisit} at most`)
 }
 
 /** Names with their hashes masked, so that two builds with other contents compare. */

@@ -165,6 +165,10 @@ pub struct ApprovalFilter {
     pub others: bool,
     /// Only those that are settled.
     pub decided: bool,
+    /// Asked for at or after.
+    pub from: Option<DateTime<Utc>>,
+    /// Asked for before.
+    pub to: Option<DateTime<Utc>>,
     /// Where the page begins.
     pub cursor: Option<String>,
     /// Rows of a page.

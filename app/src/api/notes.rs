@@ -82,9 +82,28 @@ macro_rules! pages {
     )*};
 }
 
+/// One workflow with its notes. Of the step that is asked for all artifacts are read, of the others the
+/// first.
+///
+/// # Errors
+/// `not_found` for an unknown id and for one of a tenant that is not the person's alike.
+pub async fn workflow_page(
+    id: WorkflowId,
+    step: Option<String>,
+) -> Result<Found<Noted<WorkflowDetail>>, ConsoleError> {
+    noted(TargetType::Workflow, id.uuid(), async move |engine, by| {
+        let mut detail = engine.workflow(&by, id).await?;
+        if let Some(key) = step
+            && let Some(step) = detail.steps.iter_mut().find(|step| step.step_key == key)
+        {
+            step.artifacts = engine.step_artifacts(&by, id, &key).await?;
+        }
+        Ok(detail)
+    })
+    .await
+}
+
 pages! {
-    /// One workflow with its notes.
-    workflow_page = workflow(WorkflowId) of Workflow -> WorkflowDetail;
     /// One event with its notes.
     event_page = event(EventId) of Outbox -> EventDetail;
     /// One message with its notes.

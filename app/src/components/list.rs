@@ -99,9 +99,10 @@ fn list_rows<R>(
         }
     });
     let (as_of, count) = (page.as_of, page.items.len());
-    let list = pickable(asked.path());
+    let picks = pickable(asked.path());
     let order = spec.caption.split_once(", ").map(|(_, order)| order);
-    let selection = list.map(|list| view! { <Selection list asked/> });
+    let picked = picks.is_some() && may_pick();
+    let selection = picks.map(|picks| view! { <Selection picks asked/> });
     let rows = page.items.into_iter().map(|item| row(item, as_of)).collect();
     view! {
         {narrow}
@@ -111,7 +112,7 @@ fn list_rows<R>(
             columns=spec.columns
             left_out=left_out(spec.columns, asked)
             rows
-            picked=list.is_some() && may_pick()
+            picked
         />
         <Pager rows=count order as_of previous next ways=spec.ways/>
     }

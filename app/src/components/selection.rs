@@ -1,10 +1,12 @@
 //! The bar above a list whose rows can be picked: what is done to many at once. It is the form that the
-//! checkboxes of the rows belong to; everything else happens on the page that it leads to.
+//! checkboxes of the rows belong to; everything else happens on the page that it leads to. Of records that
+//! nothing is done to in bulk, those that can be gathered into an incident are picked for that alone.
 
 use domain::{
     access::Permission,
     action::{TargetType, Verb},
     bulk::BulkList,
+    record::RecordType,
 };
 use leptos::prelude::*;
 
@@ -16,18 +18,30 @@ use crate::{
 /// The id of the form, which the checkboxes name.
 pub const SELECTION: &str = "selection";
 
-/// The list at a path, where its rows can be picked.
+/// The page that picked records are gathered on.
+const GATHER: &str = "/incidents/gather";
+
+/// What the rows of a list are picked for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Picks {
+    /// Bulk verbs, and an incident.
+    Bulk(BulkList),
+    /// An incident alone.
+    Gather,
+}
+
+/// What the rows of the list at a path are picked for; `None` where they are not.
 #[must_use]
-pub fn pickable(path: &str) -> Option<BulkList> {
-    BulkList::ALL.into_iter().find(|list| list.path() == path)
+pub fn pickable(path: &str) -> Option<Picks> {
+    let gathered = |record: &RecordType| record.can_be_gathered() && record.list() == path;
+    let gather = RecordType::ALL.iter().any(gathered).then_some(Picks::Gather);
+    BulkList::ALL.into_iter().find(|list| list.path() == path).map(Picks::Bulk).or(gather)
 }
 
 /// Whether the reader can do anything with rows that are picked: act on many, or gather them.
 #[must_use]
 pub fn may_pick() -> bool {
-    [Permission::Bulk, Permission::Incident]
-        .into_iter()
-        .any(|right| permits(right).unwrap_or_default())
+    [Permission::Bulk, Permission::Incident].into_iter().any(may)
 }
 
 /// A verb as people read it, on its own.
@@ -47,16 +61,48 @@ pub const fn verb_word(target: TargetType, verb: Verb) -> &'static str {
     }
 }
 
+fn may(right: Permission) -> bool {
+    permits(right).unwrap_or_default()
+}
+
+/// Why a button does nothing for the reader.
+fn lacks(right: Permission) -> String {
+    format!("Your role lacks the right to {}.", right.label())
+}
+
 /// The bar.
 #[component]
 pub fn Selection<'a>(
-    /// The list.
-    list: BulkList,
-    /// What it shows.
+    /// What rows are picked for.
+    picks: Picks,
+    /// What the list shows.
     asked: &'a Asked,
 ) -> impl IntoView {
+    match picks {
+        Picks::Bulk(list) => bulk(list, asked),
+        Picks::Gather => gather(),
+    }
+}
+
+/// Nothing but the way into an incident.
+fn gather() -> AnyView {
+    let lacking = (!may(Permission::Incident)).then(|| {
+        view! { <p class="selection-why">{lacks(Permission::Incident)}</p> }
+    });
+    view! {
+        <form class="selection" id=SELECTION method="get" action=GATHER aria-label="Gather picked rows">
+            <p class="selection-words">"Picked rows:"</p>
+            <button class="button" type="submit" disabled=lacking.is_some()>
+                "Gather into an incident"
+            </button>
+            {lacking}
+        </form>
+    }
+    .into_any()
+}
+
+fn bulk(list: BulkList, asked: &Asked) -> AnyView {
     let target = list.target();
-    let may = |right| permits(right).unwrap_or_default();
     let missing = |verb: Verb| {
         [Permission::Bulk, verb.permission_on(target)].into_iter().find(|right| !may(*right))
     };
@@ -65,8 +111,7 @@ pub fn Selection<'a>(
         .iter()
         .map(|verb| {
             let missing = missing(*verb);
-            let why =
-                missing.map(|right| format!("Your role lacks the right to {}.", right.label()));
+            let why = missing.map(lacks);
             view! {
                 <button
                     class="button"
@@ -82,8 +127,7 @@ pub fn Selection<'a>(
         })
         .collect_view();
     let lacking = list.verbs().iter().find_map(|verb| missing(*verb)).map(|right| {
-        let words = format!("Your role lacks the right to {}.", right.label());
-        view! { <p class="selection-why">{words}</p> }
+        view! { <p class="selection-why">{lacks(right)}</p> }
     });
     let gather = may(Permission::Incident);
     let query = asked.href();
@@ -107,7 +151,7 @@ pub fn Selection<'a>(
             <button
                 class="button"
                 type="submit"
-                formaction="/incidents/gather"
+                formaction=GATHER
                 formmethod="get"
                 disabled=!gather
             >
@@ -135,4 +179,21 @@ pub fn pick(record: &str, name: &str) -> AnyView {
         </td>
     }
     .into_any()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn rows_of_every_list_whose_records_can_be_gathered_are_picked() {
+        for record in RecordType::ALL {
+            let picked = pickable(record.list()).is_some();
+            assert_eq!(picked, record.can_be_gathered(), "{record}");
+        }
+        assert_eq!(pickable("/conflicts"), Some(Picks::Gather));
+        assert_eq!(pickable("/approvals"), Some(Picks::Gather));
+        assert_eq!(pickable("/leases"), Some(Picks::Bulk(BulkList::Leases)));
+        assert_eq!(pickable("/audit"), None, "its rows are no records");
+    }
 }

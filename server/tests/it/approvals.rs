@@ -231,3 +231,40 @@ async fn a_policy_that_loosens_and_the_right_to_approve_wait_for_a_second_person
     let nobody = format!("/staff/{}/actions/grant", uuid::Uuid::now_v7());
     admin.post(&nobody, &grant("viewer", &json!(1))).await.refused(Code::NotFound);
 }
+
+#[tokio::test]
+async fn the_list_of_requests_has_filters_and_chips_as_every_list() {
+    let stage = Stage::open().await;
+    let operator = stage.staff("operator@acme.test").await;
+    let (target, path) = settled(&stage, "INV-1").await;
+    let id = request_of(&operator.post(&path, &denied(&target)).await);
+    let row = format!("href=\"/approvals/{id}\"");
+    let browser = stage.browser("approver@acme.test").await;
+    let page = async |query: &str| {
+        let page = browser.get(&format!("/approvals{query}")).await;
+        page.expect(StatusCode::OK);
+        page.text()
+    };
+    let all = page("").await;
+    for part in ["name=\"status\"", "name=\"from\"", "name=\"to\"", "void: the record moved on"] {
+        assert!(all.contains(part), "{part}");
+    }
+    assert!(all.contains(&row) && !all.contains("Filters in force"));
+    // A view and a filter go together: the form keeps the one, the chip takes the other away.
+    let waiting = page("?waiting=true&status=pending").await;
+    assert!(waiting.contains(&row), "{waiting}");
+    let chips = waiting.split_once("Filters in force").unwrap().1.split_once("</ul>").unwrap().0;
+    assert!(chips.contains("href=\"/approvals?waiting=true\""), "{chips}");
+    assert!(chips.contains(">waits<"), "{chips}");
+    for query in ["?status=approved", "?to=2026-01-01", "?from=2999-01-01"] {
+        let none = page(query).await;
+        assert!(!none.contains(&row) && none.contains("There is no such request."), "{query}");
+    }
+    let file = browser.get("/export/approvals?format=json&to=2026-01-01").await;
+    file.expect(StatusCode::OK);
+    assert_eq!(file.json()["items"], json!([]));
+    browser
+        .get("/export/approvals?format=json&from=yesterday")
+        .await
+        .expect(StatusCode::BAD_REQUEST);
+}

@@ -402,3 +402,44 @@ async fn no_page_grows_with_a_thousand_records_and_the_files_hold_all() {
     let whole: Value = program.get(&format!("/incidents/{id}")).await.json();
     assert_eq!(whole["story"].as_array().unwrap().len(), 100);
 }
+
+#[tokio::test]
+async fn conflicts_and_requests_are_picked_in_their_lists_for_an_incident_and_for_nothing_else() {
+    let stage = Stage::open().await;
+    let target = stage.unknown("acme", "INV-1").await;
+    stage.service("acme").await.reserve("INV-1", 1).await.refused(Code::KeyReused);
+    stage.database.advance_clock(std::time::Duration::from_secs(20)).await;
+    let denied = json!({
+        "version": target.version, "outcome": "not_happened_stop", "reason": "it never arrived",
+    });
+    let confirm = format!("/operations/{}/actions/confirm", target.id);
+    let asked = stage.staff("operator@acme.test").await.post(&confirm, &denied).await;
+    asked.expect(StatusCode::ACCEPTED);
+
+    let (operator, viewer) =
+        (stage.browser("operator@acme.test").await, stage.browser("viewer@acme.test").await);
+    let mut picked = Vec::new();
+    for (list, record) in [("/conflicts", "conflict"), ("/approvals", "approval")] {
+        let page = get(&operator, list).await;
+        let bar = page.split_once("id=\"selection\"").unwrap().1.split_once("</form>").unwrap().0;
+        assert!(bar.contains("action=\"/incidents/gather\""), "{list}: {bar}");
+        assert!(bar.contains("Gather into an incident") && !bar.contains("name=\"bulk\""), "{bar}");
+        let name = page.split_once(&format!("value=\"{record}/")).unwrap().1;
+        picked.push(format!("{record}/{}", name.split('"').next().unwrap()));
+
+        let seen = get(&viewer, list).await;
+        assert!(seen.contains("lacks the right to open, gather and close incidents"), "{list}");
+        assert!(!seen.contains(&format!("value=\"{record}/")), "{list}: nothing to pick by");
+    }
+    for list in ["/incidents", "/audit"] {
+        let page = stage.browser("auditor@acme.test").await.get(list).await.text();
+        assert!(!page.contains("id=\"selection\""), "{list}");
+    }
+    // What the form sends leads to the page that gathers both.
+    let page =
+        get(&operator, &format!("/incidents/gather?record={}&record={}", picked[0], picked[1]))
+            .await;
+    for record in &picked {
+        assert!(page.contains(record.as_str()), "{record}: {page}");
+    }
+}

@@ -1,6 +1,9 @@
 //! `GET /live`: whose ids a stream names, what ends it, and what it never does.
 
-use std::time::Duration;
+use std::{
+    net::SocketAddr,
+    time::{Duration, Instant},
+};
 
 use axum::{
     body::{Body, BodyDataStream},
@@ -19,14 +22,18 @@ use tokio::{
 use tower::ServiceExt as _;
 
 use crate::{
-    faults::postgres::Server,
-    support::{Browser, HOST, Stage, from_our_page},
+    faults::{postgres::Server, processes::Process},
+    figures::say,
+    support::{Browser, HOST, Stage, WEBHOOK_SECRET, from_our_page},
 };
 
 const LIMIT: Duration = Duration::from_secs(30);
 const LISTENERS: &str = "select count(*) from pg_stat_activity
    where datname = current_database() and application_name = 'onceover listener'
      and state = 'idle' and query like '%onceover_now%'";
+/// Every connection of the listener's name, whatever it does.
+const ALL_LISTENERS: &str = "select count(*) from pg_stat_activity
+   where datname = current_database() and application_name = 'onceover listener'";
 
 /// An open stream.
 pub struct Stream {
@@ -191,7 +198,42 @@ async fn two_hundred_streams_cost_the_database_one_listener() {
     for stream in &mut streams {
         stream.until(&own.id).await;
     }
-    assert_eq!(count(&stage, LISTENERS).await, 1);
+    assert_eq!(count(&stage, ALL_LISTENERS).await, 1);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn two_hundred_commits_are_a_handful_of_events_and_the_last_of_them_is_told() {
+    const COMMITS: usize = 200;
+    let stage = Stage::open().await;
+    let (noted, other) =
+        (stage.unknown("acme", "INV-1").await, stage.unknown("acme", "INV-2").await);
+    let operator = stage.staff("operator@acme.test").await;
+    let viewer = stage.browser("viewer@acme.test").await;
+    let mut stream = Stream::open(&viewer, "?tenant=acme").await;
+    eventually("the listener stands", LIMIT, async || count(&stage, LISTENERS).await == 1).await;
+    // Up to here it is told; a record that nothing else names parts that from what follows.
+    stream.until(&stage.unknown("acme", "INV-3").await.id).await;
+    stream.text.clear();
+    let begun = Instant::now();
+    let committing = async {
+        for n in 0..COMMITS {
+            let note = json!({ "form_key": format!("form-{n}"), "text": "I rang them" });
+            let path = format!("/operations/{}/notes", noted.id);
+            operator.post(&path, &note).await.expect(StatusCode::NO_CONTENT);
+        }
+        let last = json!({ "form_key": "last", "text": "they rang back" });
+        let path = format!("/operations/{}/notes", other.id);
+        operator.post(&path, &last).await.expect(StatusCode::NO_CONTENT);
+    };
+    // The page listens all the while.
+    tokio::join!(committing, stream.until(&other.id));
+    let took = begun.elapsed();
+    let events = stream.text.matches("data:").count();
+    // One a second at most, however slow the machine; and never one for each commit.
+    let most = usize::try_from(took.as_secs()).unwrap() + 2;
+    assert!(events <= most && events < COMMITS / 4, "{events} events within {took:?}");
+    assert!(stream.text.contains(&noted.id), "{}", stream.text);
+    say(&format!("live: {COMMITS} commits within {} ms are {events} events", took.as_millis()));
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -264,17 +306,8 @@ async fn an_open_page_of_a_bulk_is_told_that_its_rows_moved() {
     assert!(page.text().contains("data-component=\"Live"), "{}", page.text());
 }
 
-#[tokio::test(flavor = "multi_thread")]
-async fn a_stop_ends_streams_at_once() {
-    let stage = Stage::open().await;
-    let viewer = stage.browser("viewer@acme.test").await;
-    let listener = serve::bind("127.0.0.1:0".parse().unwrap()).unwrap();
-    let addr = listener.local_addr().unwrap();
-    let (stop, stopped) = watch::channel(false);
-    let (config, engine) = (stage.config.clone(), stage.state.engine.clone());
-    let server = tokio::spawn(async move {
-        serve::serve_on(&config, engine, (listener, None), false, stopped).await.map_err(|_| ())
-    });
+/// A stream over a connection of its own, and what it has said by the time that it is open.
+async fn connected(addr: SocketAddr, viewer: &Browser<'_>) -> (TcpStream, Vec<u8>) {
     let mut connection = TcpStream::connect(addr).await.unwrap();
     let request = format!(
         "GET /live HTTP/1.1\r\nHost: {addr}\r\nCookie: {}\r\n\r\n",
@@ -286,10 +319,48 @@ async fn a_stop_ends_streams_at_once() {
         let read = within("the stream", LIMIT, connection.read_buf(&mut answer)).await.unwrap();
         assert!(read > 0, "{}", String::from_utf8_lossy(&answer));
     }
+    (connection, answer)
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_stop_ends_streams_at_once() {
+    let stage = Stage::open().await;
+    let viewer = stage.browser("viewer@acme.test").await;
+    let listener = serve::bind("127.0.0.1:0".parse().unwrap()).unwrap();
+    let addr = listener.local_addr().unwrap();
+    let (stop, stopped) = watch::channel(false);
+    let (config, engine) = (stage.config.clone(), stage.state.engine.clone());
+    let server = tokio::spawn(async move {
+        serve::serve_on(&config, engine, (listener, None), false, stopped).await.map_err(|_| ())
+    });
+    let (mut connection, mut answer) = connected(addr, &viewer).await;
     stop.send_replace(true);
     // Far below the time that requests under way are given.
     let rest = connection.read_to_end(&mut answer);
     within("the end of the stream", Duration::from_secs(5), rest).await.unwrap();
     assert!(answer.ends_with(b"0\r\n\r\n"), "the browser sees an end, not a cut");
     within("the server ends", LIMIT, server).await.unwrap().unwrap();
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_program_that_is_told_to_stop_ends_its_open_streams_and_then_itself() {
+    let stage = Stage::open().await;
+    let viewer = stage.browser("viewer@acme.test").await;
+    let url = stage.database.url();
+    let environment = [
+        ("DATABASE_URL", url.as_str()),
+        ("ONCEOVER_SEARCH_SECRET", WEBHOOK_SECRET),
+        ("ONCEOVER_ADDR", "127.0.0.1:0"),
+        ("ONCEOVER_LOG", "warn"),
+    ];
+    let (server, ready) = Process::start(&["serve", "--no-workers"], &environment, "ready: ");
+    let addr = ready.trim_start_matches("http://").trim_end_matches('/').parse().unwrap();
+    let (mut connection, mut answer) = connected(addr, &viewer).await;
+    server.ask_to_stop();
+    // Far below the time that requests under way are given.
+    let rest = connection.read_to_end(&mut answer);
+    within("the end of the stream", Duration::from_secs(5), rest).await.unwrap();
+    assert!(answer.ends_with(b"0\r\n\r\n"), "the browser sees an end, not a cut");
+    let ended = tokio::task::spawn_blocking(move || server.end());
+    assert_eq!(within("the program ends", LIMIT, ended).await.unwrap(), Some(0));
 }

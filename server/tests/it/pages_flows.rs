@@ -43,7 +43,12 @@ async fn started(service: &Program<'_>) -> String {
 
 /// Takes the first step, ends it, and returns its operation.
 async fn draft(service: &Program<'_>, id: &str, finish: Value) -> String {
-    let step = format!("/workflows/{id}/steps/draft");
+    step(service, id, "draft", finish).await
+}
+
+/// Takes a step, ends it, and returns its operation.
+async fn step(service: &Program<'_>, id: &str, key: &str, finish: Value) -> String {
+    let step = format!("/workflows/{id}/steps/{key}");
     let taken = service.post(&format!("{step}/start"), &json!({})).await;
     taken.expect(StatusCode::CREATED);
     let taken = taken.json();
@@ -144,4 +149,133 @@ async fn what_a_step_brought_forth_is_a_masked_download_and_no_document() {
     let globex = stage.browser("operator@globex.test").await;
     globex.get(&format!("{path}bytes")).await.expect(StatusCode::NOT_FOUND);
     stage.stranger().get(&format!("{path}bytes")).await.expect(StatusCode::SEE_OTHER);
+}
+
+/// The part of a page between two marks.
+fn between<'a>(page: &'a str, from: &str, to: &str) -> &'a str {
+    let rest = page.split_once(from).unwrap_or_else(|| panic!("no {from}: {page}")).1;
+    rest.split_once(to).unwrap_or_else(|| panic!("no {to} after {from}")).0
+}
+
+/// A row of the waterfall, by its step.
+fn bar_of<'a>(page: &'a str, key: &str) -> &'a str {
+    between(page, &format!("id=\"step-{key}\""), "waterfall-took")
+}
+
+/// The words of a row of the waterfall after its bar.
+fn took<'a>(page: &'a str, key: &str) -> &'a str {
+    let row = page.split_once(&format!("id=\"step-{key}\"")).unwrap().1;
+    between(row, "waterfall-took", "</span>")
+}
+
+async fn go_on(stage: &Stage) {
+    while stage.state.engine.advance_workflows().await.unwrap().handled > 0 {}
+}
+
+#[tokio::test]
+async fn the_waterfall_draws_what_began_and_says_what_waits_for_what() {
+    let stage = Stage::open().await;
+    kinds(&stage).await;
+    let service = stage.service("acme").await;
+    let id = started(&service).await;
+    let path = format!("/workflows/{id}");
+    let text = json!({ "body": { "text": "Dear customer", "subject": "Prices" } });
+    draft(&service, &id, json!({ "outcome": "done", "external_reference": "d", "response": text }))
+        .await;
+    go_on(&stage).await;
+    let mail = format!("{path}/steps/mail");
+    service.post(&format!("{mail}/start"), &json!({})).await.expect(StatusCode::CREATED);
+
+    let page = page(&stage, &path).await;
+    assert!(page.contains("class=\"waterfall\""), "{page}");
+    let places: Vec<_> = ["draft", "decide", "mail", "charge", "publish"]
+        .iter()
+        .map(|key| page.find(&format!("id=\"step-{key}\"")).unwrap())
+        .collect();
+    assert!(places.is_sorted(), "in the definition's order: {places:?}");
+    for (key, status, is_drawn) in [
+        ("draft", "succeeded", true),
+        ("mail", "executing", true),
+        ("charge", "reserved", false),
+        ("publish", "reserved", false),
+    ] {
+        let row = bar_of(&page, key);
+        assert!(row.contains(&format!("data-status=\"{status}\"")), "{key}: {row}");
+        assert_eq!(row.contains("chart-bar"), is_drawn, "{key}: {row}");
+    }
+    assert!(took(&page, "publish").contains("after mail, charge"), "{}", took(&page, "publish"));
+    assert!(took(&page, "mail").contains("since "), "{}", took(&page, "mail"));
+}
+
+#[tokio::test]
+async fn a_plan_says_before_it_runs_what_would_be_undone_in_which_order_and_what_stays_done() {
+    let stage = Stage::open().await;
+    kinds(&stage).await;
+    let mut admin = stage.admin().await;
+    let tenant = admin.ensure_tenant("acme", "acme").await.unwrap();
+    let refund = KindPolicy {
+        name: "invoice.refund".into(),
+        undo_reference_member: Some("charge_id".into()),
+        search_pointers: vec![],
+        ..charge()
+    };
+    let undoable = KindPolicy { undo_kind: Some("invoice.refund".into()), ..charge() };
+    for kind in [refund, undoable] {
+        admin.put_kind(tenant, &kind).await.unwrap();
+    }
+    let service = stage.service("acme").await;
+    let id = started(&service).await;
+    let path = format!("/workflows/{id}");
+    let text = json!({ "body": { "text": "Dear customer", "subject": "Prices" } });
+    draft(&service, &id, json!({ "outcome": "done", "external_reference": "d", "response": text }))
+        .await;
+    go_on(&stage).await;
+    let charged =
+        step(&service, &id, "charge", json!({ "outcome": "done", "external_reference": "ch_1" }))
+            .await;
+    step(&service, &id, "mail", json!({ "outcome": "ambiguous" })).await;
+    go_on(&stage).await;
+
+    // The same plan on the form that asks, and on the workflow's own page.
+    let operator = stage.browser("operator@acme.test").await;
+    for place in [format!("{path}/cancel"), path.clone()] {
+        let page = operator.get(&place).await;
+        page.expect(StatusCode::OK);
+        let page = page.text();
+        assert!(page.contains("What would be undone, in this order"), "{place}: {page}");
+        assert!(page.contains("this is no plan by which all is undone"), "{place}: {page}");
+        let plan = between(&page, "class=\"plan\"", "</ol>");
+        let rows: Vec<_> = plan.split("<li").skip(1).collect();
+        let of = |step: &str| {
+            let name = format!(">{step}<");
+            rows.iter()
+                .position(|row| row.contains(&name))
+                .unwrap_or_else(|| panic!("{step}: {plan}"))
+        };
+        let (mail, charge, draft) = (of("mail"), of("charge"), of("draft"));
+        assert!(
+            mail < charge && charge < draft,
+            "what is awaited, then the last step first: {plan}"
+        );
+        assert!(rows[mail].contains("waited for first"), "{}", rows[mail]);
+        assert!(rows[charge].contains("would be undone by invoice.refund"), "{}", rows[charge]);
+        assert!(rows[charge].contains("129.00") && rows[charge].contains(&charged), "{plan}");
+        assert!(rows[draft].contains("stays done: "), "{}", rows[draft]);
+        assert!(!page.contains("were undone") && !page.contains("Undone:"), "{place}");
+    }
+
+    // Of one operation alone the plan stands on the form that asks for its undo.
+    let alone = stage.unknown("acme", "INV-2").await;
+    let confirm = format!("/operations/{}/actions/confirm", alone.id);
+    let program = stage.staff("operator@acme.test").await;
+    program.post(&confirm, &alone.confirm()).await.expect(StatusCode::OK);
+    let form = operator.get(&format!("/operations/{}/compensate", alone.id)).await;
+    form.expect(StatusCode::OK);
+    let form = form.text();
+    assert!(form.contains("What would be undone"), "{form}");
+    let plan = between(&form, "class=\"plan\"", "</ol>");
+    assert!(
+        plan.contains("would be undone by invoice.refund") && plan.contains("129.00"),
+        "{plan}"
+    );
 }

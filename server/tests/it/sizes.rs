@@ -1,13 +1,25 @@
-//! What no page may grow into, whatever was written: under 300 KB, with the rest one click away and said
-//! to be left out. The rows are made by the database's owner; the machines would need years for them.
+//! What no page may grow into, whatever was written: under 300 KB and under a second on the server, with
+//! the rest one click away and said to be left out. The rows are made by the database's owner; the
+//! machines would need years for them.
+
+use std::time::{Duration, Instant};
 
 use axum::http::StatusCode;
 use serde_json::{Value, json};
 
-use crate::support::{Answer, Browser, Stage};
+use crate::{
+    figures::say,
+    support::{Answer, Browser, Stage},
+};
 
 /// The most that a page may weigh.
 const BOUND: usize = 300_000;
+/// The longest that a page may take on the server, as a reader waits: of its tries the best counts, for
+/// what else runs on the machine is not the page's.
+const LONGEST: Duration = Duration::from_secs(1);
+/// How often a page is asked for; beyond that only while none was in time.
+const TRIES: usize = 3;
+const MOST_TRIES: usize = 10;
 /// Signs that take five bytes each in a page.
 const HEAVY: char = '&';
 
@@ -20,10 +32,30 @@ async fn sql(stage: &Stage, statement: &'static str, id: &str) {
 }
 
 async fn bounded(browser: &Browser<'_>, path: &str) -> String {
-    let page = browser.get(path).await;
-    page.expect(StatusCode::OK);
-    assert!(page.body.len() < BOUND, "{path}: {} bytes", page.body.len());
-    page.text()
+    let (mut best, mut text, mut size) = (Duration::MAX, String::new(), 0);
+    for tried in 0..MOST_TRIES {
+        if tried >= TRIES && best < LONGEST {
+            break;
+        }
+        let asked = Instant::now();
+        let page = browser.get(path).await;
+        best = best.min(asked.elapsed());
+        page.expect(StatusCode::OK);
+        size = page.body.len();
+        assert!(size < BOUND, "{path}: {size} bytes");
+        text = page.text();
+    }
+    say(&format!("size: {path}: {size} bytes, {} ms", best.as_millis()));
+    assert!(best < LONGEST, "{path}: {best:?} on the server");
+    text
+}
+
+/// The first address on a page that begins so and holds `part`, as a browser reads it.
+fn href_of(page: &str, begins: &str, part: &str) -> String {
+    let hrefs = page.split("href=\"").skip(1).filter_map(|rest| rest.split('"').next());
+    let mut hrefs = hrefs.map(|href| href.replace("&amp;", "&"));
+    let found = hrefs.find(|href| href.starts_with(begins) && href.contains(part));
+    found.unwrap_or_else(|| panic!("no {begins}…{part}"))
 }
 
 fn is_download(answer: &Answer) {
@@ -256,6 +288,11 @@ async fn a_workflow_of_three_hundred_steps_with_artifacts_and_undos_stays_within
          select tenant_id, workflow_id, step_key, 'whole', 'text/html', convert_to(repeat('x', 10485760), 'UTF8'),
            10485760, sha256('1')
          from workflow_steps where operation_id <> $1::uuid order by position limit 1",
+        "insert into workflow_artifacts (tenant_id, workflow_id, step_key, name, content_type, body, size, sha256)
+         select s.tenant_id, s.workflow_id, s.step_key, 'x ' || lpad(n::text, 2, '0') || repeat('&', 100), 'text/plain',
+           '1', 1, sha256('1')
+         from (select * from workflow_steps where operation_id <> $1::uuid order by position limit 1) s,
+           generate_series(1, 30) n",
         "insert into compensations (tenant_id, operation_id, kind, status, amount_minor, currency, workflow_id, step_key,
            requested_by_kind, requested_by, move, move_actor_kind, move_actor)
          select s.tenant_id, s.operation_id, 'invoice.refund', 'requested', 12900, 'EUR', s.workflow_id, s.step_key,
@@ -281,7 +318,23 @@ async fn a_workflow_of_three_hundred_steps_with_artifacts_and_undos_stays_within
         bounded(&viewer, &format!("{path}?{piece}")).await;
     }
     bounded(&viewer, &format!("{path}/cancel")).await;
-    let artifact =
-        page.split(&format!("{path}/artifact?")).nth(1).unwrap().split('"').next().unwrap();
-    is_download(&viewer.get(&format!("{path}/artifact?{}", artifact.replace("&amp;", "&"))).await);
+    // One step brought forth 34 artifacts: four stand beside it, all are a click away, in pieces.
+    let artifact = |page: &str, n: usize| page.contains(&format!(">x {n:02}&amp;"));
+    assert!(!artifact(&page, 1), "the first four by name alone");
+    let all = href_of(&page, &format!("{path}?artifacts="), "");
+    let first = bounded(&viewer, all.split('#').next().unwrap()).await;
+    let next = href_of(&first, &format!("{path}?artifacts="), "artifact=21");
+    let last = bounded(&viewer, next.split('#').next().unwrap()).await;
+    assert!(first.contains("1 to 20 of 34") && last.contains("21 to 34 of 34"), "{last}");
+    for n in 1..=30 {
+        let (in_first, in_last) = (artifact(&first, n), artifact(&last, n));
+        assert_eq!((in_first, in_last), (n <= 16, n > 16), "artifact {n} stands in one piece");
+    }
+    is_download(&viewer.get(&href_of(&last, &format!("{path}/artifact?"), "name=x+30")).await);
+
+    let whole = href_of(&page, &format!("{path}/artifact?"), "name=whole");
+    let artifact = viewer.get(&whole).await;
+    is_download(&artifact);
+    assert_eq!(artifact.body.len(), 10_485_760, "an artifact at its limit comes whole");
+    assert!(artifact.body.iter().all(|byte| *byte == b'x'));
 }

@@ -279,6 +279,8 @@ impl ListFilter for ApprovalFilter {
             mine: parts.flag("mine")?,
             others: parts.flag("others")?,
             decided: parts.flag("decided")?,
+            from: parts.instant("from")?,
+            to: parts.instant("to")?,
             cursor: parts.text("cursor"),
             limit: parts.limit()?,
         })

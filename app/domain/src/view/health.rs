@@ -20,6 +20,8 @@ pub struct HealthView {
     pub publisher: PublisherHealth,
     /// Places that events go to and that cannot be reached now.
     pub breakers: Vec<BreakerView>,
+    /// Providers that leave something of the tenant's open, the longest first.
+    pub providers: Vec<ProviderHealth>,
     /// The oldest transaction that is open in the database.
     pub oldest_transaction: Option<TransactionView>,
     /// Sessions of the database of which even its owner sees nothing.
@@ -69,6 +71,21 @@ pub struct BreakerView {
     pub probe_in_ms: i64,
     /// What the last failure was.
     pub last_error: Option<String>,
+}
+
+/// What a provider leaves open, among the newest records.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ProviderHealth {
+    /// Which.
+    pub provider: String,
+    /// Outcomes that machines have asked about without an end, and go on asking.
+    pub unanswered: i64,
+    /// Calls that it did not carry out and that are made again.
+    pub put_off: i64,
+    /// Since when the oldest of both waits.
+    pub since: DateTime<Utc>,
+    /// When a call or a question last ended with its word; `None` where none of the last did.
+    pub answered_at: Option<DateTime<Utc>>,
 }
 
 /// An open transaction.

@@ -36,7 +36,9 @@ pub use bulk::{BulkDetail, BulkRecord, BulkRow};
 pub use compensation::{CompensationPlan, PlannedUndo, UndoDetail, UndoView};
 pub use conflict::{ConflictDetail, ConflictRow};
 pub use event::{AggregateView, EnvelopeView, EventAttempt, EventDetail, EventRow};
-pub use health::{BreakerView, HealthView, PublisherHealth, TaskHealth, TransactionView};
+pub use health::{
+    BreakerView, HealthView, ProviderHealth, PublisherHealth, TaskHealth, TransactionView,
+};
 pub use inbox::{MessageConflict, MessageDetail, MessageRow, MoveView, RelatedOperation};
 pub use incident::{
     Gathering, IncidentDetail, IncidentRecord, IncidentRow, IncidentStep, IncidentStory, RecordRef,

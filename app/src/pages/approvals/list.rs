@@ -3,6 +3,8 @@
 use chrono::{DateTime, Utc};
 use domain::{
     action::{Outcome, Verb},
+    approval::ApprovalStatus,
+    machine::Machine as _,
     record::RecordType,
     view::ApprovalView,
 };
@@ -56,12 +58,23 @@ const SPEC: ListSpec = ListSpec {
 #[component]
 pub fn ListPage() -> impl IntoView {
     let load = |asked| async move { approvals(&asked).await };
-    // The views choose.
-    let fields = async { Vec::<FilterField>::new() };
+    let fields = async { fields() };
     view! {
         <Title text="Approvals · Onceover"/>
         {list_page(&SPEC, asked("/approvals"), fields, load, row, empty)}
     }
+}
+
+/// The views choose whose requests; these narrow them.
+fn fields() -> Vec<FilterField> {
+    let states = ApprovalStatus::ALL
+        .iter()
+        .map(|state| (state.as_str().to_owned(), Mark::from(*state).word.to_owned()));
+    vec![
+        FilterField::choice("status", "State", "any state", states),
+        FilterField::day("from", "Asked from"),
+        FilterField::day("to", "Asked before"),
+    ]
 }
 
 /// What is asked for, in words.
@@ -85,8 +98,9 @@ fn row(row: ApprovalView, as_of: DateTime<Utc>) -> AnyView {
     };
     let label = if row.decided_at.is_none() { "expires" } else { "" };
     let who = if row.mine { format!("{} (you)", row.requester) } else { row.requester.clone() };
+    let named = format!("{} {}", what(&row), row.target_key);
     view! {
-        <Row record=RecordType::Approval id=row.id.to_string()>
+        <Row record=RecordType::Approval id=row.id.to_string() named=named>
             <td role="cell" class="col-status">
                 {(mark.person && !row.mine).then(|| view! { <PersonDot/> })}
                 <MarkBadge mark/>

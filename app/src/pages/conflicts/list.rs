@@ -65,7 +65,7 @@ fn fields(kinds: Vec<String>) -> Vec<FilterField> {
 fn row(row: ConflictRow, as_of: DateTime<Utc>) -> AnyView {
     let key = if row.counted_only { format!("{} (and more)", row.key) } else { row.key };
     view! {
-        <Row record=RecordType::Conflict id=row.id.to_string()>
+        <Row record=RecordType::Conflict id=row.id.to_string() named=key.clone()>
             <td role="cell" class="col-status">
                 <StateBadge status=row.status tombstoned=row.tombstoned/>
             </td>

@@ -2,7 +2,7 @@
 //! when. A part that says nothing is worse than one that says that it is not known.
 
 use chrono::{DateTime, Utc};
-use domain::view::{HealthView, TaskHealth};
+use domain::view::{HealthView, ProviderHealth, TaskHealth};
 use leptos::prelude::*;
 
 use crate::{
@@ -16,6 +16,8 @@ const SILENT_MS: i64 = 6_000_000;
 const LONG_MS: i64 = 60_000;
 /// Events that wait longer than a publisher's poll allows, and a little.
 const LAG_MS: i64 = 15_000;
+/// What a provider leaves open for longer than this is worth a look, as for a destination (D28).
+const LASTS_MS: i64 = 600_000;
 
 /// How a part is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -115,8 +117,41 @@ fn parts(health: &HealthView, as_of: DateTime<Utc>) -> Vec<Part> {
         );
         parts.push((How::Bad, "Destinations", words));
     }
+    if health.providers.is_empty() {
+        parts.push((How::Good, "Providers", "none leaves an answer or a call open".into()));
+    }
+    parts.extend(health.providers.iter().map(|provider| open_at(provider, as_of)));
     parts.push(database(health));
     parts
+}
+
+/// What one provider leaves open. Machines go on by themselves; a person looks once it lasts.
+fn open_at(provider: &ProviderHealth, as_of: DateTime<Utc>) -> Part {
+    let of = |number: i64, one: &str, many: &str| match number {
+        0 => None,
+        1 => Some(format!("1 {one}")),
+        n => Some(format!("{n} {many}")),
+    };
+    let open: Vec<_> = [
+        of(provider.unanswered, "outcome stays", "outcomes stay")
+            .map(|outcomes| format!("{outcomes} unknown after asking")),
+        of(provider.put_off, "call is", "calls are").map(|calls| format!("{calls} made again")),
+    ]
+    .into_iter()
+    .flatten()
+    .collect();
+    let answered = match provider.answered_at {
+        Some(at) => format!("its last word came {}", text::ago(at, as_of)),
+        None => "none of the last calls ended with its word".to_owned(),
+    };
+    let words = format!(
+        "{}: {}, the oldest since {}; {answered}.",
+        provider.provider,
+        open.join(", "),
+        text::ago(provider.since, as_of),
+    );
+    let lasts = (as_of - provider.since).num_milliseconds() > LASTS_MS;
+    (if lasts { How::Look } else { How::Good }, "Providers", words)
 }
 
 fn workers(health: &HealthView, as_of: DateTime<Utc>) -> Part {
@@ -254,6 +289,7 @@ mod tests {
             tasks: Vec::new(),
             publisher: PublisherHealth { waiting: 0, more: false, oldest_at: None },
             breakers: Vec::new(),
+            providers: Vec::new(),
             oldest_transaction: None,
             sessions_hidden: 0,
         }
@@ -265,6 +301,42 @@ mod tests {
         let silent = HealthView { workers_alive: 0, ..health() };
         assert_eq!(workers(&silent, as_of).0, How::Bad);
         assert_eq!(background(&[], as_of).0, How::Bad, "no task ever ran");
+    }
+
+    #[test]
+    fn a_provider_is_told_with_what_it_leaves_open_and_worth_a_look_once_it_lasts() {
+        let as_of = DateTime::from_timestamp(2_000, 0).unwrap();
+        let at = |second| DateTime::from_timestamp(second, 0).unwrap();
+        let provider = ProviderHealth {
+            provider: "payments.charges".into(),
+            unanswered: 12,
+            put_off: 1,
+            since: at(1_280),
+            answered_at: Some(at(1_760)),
+        };
+        let (how, name, words) = open_at(&provider, as_of);
+        assert_eq!((how, name), (How::Look, "Providers"));
+        assert_eq!(
+            words,
+            "payments.charges: 12 outcomes stay unknown after asking, 1 call is made again, the oldest since \
+             12 min ago; its last word came 4 min ago."
+        );
+        let young =
+            ProviderHealth { unanswered: 0, since: at(1_940), answered_at: None, ..provider };
+        let (how, _, words) = open_at(&young, as_of);
+        assert_eq!(how, How::Good, "machines go on by themselves");
+        assert_eq!(
+            words,
+            "payments.charges: 1 call is made again, the oldest since 1 min ago; none of the last calls ended \
+             with its word."
+        );
+        let shown = HealthView { providers: vec![young], ..health() };
+        assert!(
+            parts(&shown, as_of).iter().filter(|(_, name, _)| *name == "Providers").count() == 1
+        );
+        assert!(
+            parts(&health(), as_of).iter().any(|(_, _, words)| words.starts_with("none leaves"))
+        );
     }
 
     #[test]

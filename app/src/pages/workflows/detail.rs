@@ -10,6 +10,7 @@ use leptos::prelude::*;
 use leptos_meta::Title;
 
 use super::{
+    artifacts::{asked_artifacts, asked_step},
     steps::waterfall,
     words::{self, sentence, standing},
 };
@@ -49,9 +50,13 @@ const MOVES: usize = 25;
 #[component]
 pub fn DetailPage() -> impl IntoView {
     let query = query();
+    let step = asked_step(&query);
     view! {
         <Title text="Workflow · Onceover"/>
-        {record_page(workflow_page, move |page| shown(page, &query))}
+        {record_page(
+            move |id| workflow_page(id, step.clone()),
+            move |page| shown(page, &query),
+        )}
     }
 }
 
@@ -134,7 +139,8 @@ fn shown(page: Noted<WorkflowDetail>, query: &str) -> AnyView {
     let plan = plan_piece(&detail.plan, Some(&piece("plan", UNDOS, length(&detail.plan))));
     let plan = undone.then(|| view! { <Part id="plan" title>{plan}</Part> }.into_any());
     let count = detail.steps.len();
-    let steps = waterfall(detail, &piece("steps", STEPS, count));
+    let steps = waterfall(detail, &piece("steps", STEPS, count), query);
+    let artifacts = asked_artifacts(detail, query);
     let waiting = waits(&detail.approvals);
     // Only the last piece of one that is not over reaches to now.
     let last = moved.from() + told.len() >= moves;
@@ -150,6 +156,7 @@ fn shown(page: Noted<WorkflowDetail>, query: &str) -> AnyView {
                     <Part id="steps" title="Steps" count>
                         {steps}
                     </Part>
+                    {artifacts}
                     {plan}
                     <Part id="timeline" title="Timeline" count=moves>
                         {story}

@@ -1,5 +1,6 @@
 //! `/workflows`: steps that belong together, where each resumes, and how it would be undone.
 
+mod artifacts;
 mod detail;
 mod list;
 mod steps;

@@ -3,29 +3,24 @@
 
 use chrono::{DateTime, Utc};
 use domain::{
-    access::Permission,
-    action::{Subject, TargetType},
-    view::{ArtifactName, StepView, WorkflowDetail},
+    view::{StepView, WorkflowDetail},
     workflow::{StepState, WorkflowState},
 };
 use leptos::prelude::*;
 
+use super::artifacts::first_artifacts;
 use crate::{
-    api::{records::permits, reveal::form},
     components::{
         mark::{Mark, MarkBadge},
         slice::Slice,
         timestamp::Timestamp,
     },
-    location, text,
+    text,
 };
 
-/// Artifacts of one step that the page lists: a step may bring forth a hundred.
-const MAX_ARTIFACTS: usize = 4;
-
-/// The waterfall.
+/// The waterfall; `query` is the page's own.
 #[must_use]
-pub fn waterfall(detail: &WorkflowDetail, piece: &Slice) -> AnyView {
+pub fn waterfall(detail: &WorkflowDetail, piece: &Slice, query: &str) -> AnyView {
     let from = detail.row.created_at;
     // What does not go on by itself ends where it last moved, or the drawing would show its waiting.
     let goes_on = matches!(
@@ -35,7 +30,7 @@ pub fn waterfall(detail: &WorkflowDetail, piece: &Slice) -> AnyView {
     let stopped = detail.row.completed_at.unwrap_or(detail.row.updated_at);
     let to = if goes_on { detail.as_of } else { stopped };
     let shown = piece.of(&detail.steps);
-    let rows = shown.iter().map(|step| row(step, detail, from, to)).collect_view();
+    let rows = shown.iter().map(|step| row(step, detail, (from, to), query)).collect_view();
     let start = piece.from() + 1;
     view! {
         <p class="body-view-caption">
@@ -50,8 +45,8 @@ pub fn waterfall(detail: &WorkflowDetail, piece: &Slice) -> AnyView {
 fn row(
     step: &StepView,
     detail: &WorkflowDetail,
-    from: DateTime<Utc>,
-    to: DateTime<Utc>,
+    (from, to): (DateTime<Utc>, DateTime<Utc>),
+    query: &str,
 ) -> AnyView {
     let mark = Mark::from(step.status);
     let name = match step.operation_id {
@@ -77,7 +72,7 @@ fn row(
             <rect class="chart-bar" data-status=mark.like.as_str() x=left y="0" width=width height="8"></rect>
         }
     });
-    let artifacts = artifacts(detail, step);
+    let artifacts = first_artifacts(detail, step, query);
     let calls = calls(detail, step);
     view! {
         <li class="waterfall-step" id=format!("step-{}", step.step_key)>
@@ -97,57 +92,6 @@ fn row(
 fn calls(detail: &WorkflowDetail, step: &StepView) -> Option<String> {
     let call = detail.calls.iter().find(|call| call.step_key == step.step_key)?;
     (call.attempt > 1).then(|| format!(" \u{b7} {} calls", call.attempt))
-}
-
-/// What a step brought forth: its bytes come as a download, masked by the rules of the step's kind.
-fn artifacts(detail: &WorkflowDetail, step: &StepView) -> Option<AnyView> {
-    if step.artifacts.is_empty() {
-        return None;
-    }
-    let masks = step.operation.as_ref().is_some_and(|kind| detail.masking.contains(kind));
-    let may = permits(Permission::Reveal).unwrap_or_default();
-    let target = Subject::new(TargetType::Workflow, detail.row.id.to_string());
-    let lacks = (masks && !may).then(|| {
-        let why = format!(
-            "Masked fields stay masked in the downloads: your role lacks the right to {}.",
-            Permission::Reveal.label()
-        );
-        view! { <li class="cell-sub">{why}</li> }
-    });
-    let items = step
-        .artifacts
-        .iter()
-        .take(MAX_ARTIFACTS)
-        .map(|artifact| {
-            let size = format!("{}, {} bytes", artifact.content_type, artifact.size);
-            let name = artifact.name.clone();
-            let name = if artifact.expired {
-                view! { <span>{name} " (expired)"</span> }.into_any()
-            } else {
-                let parts = [("step", step.step_key.as_str()), ("name", name.as_str())];
-                let href = location::href(&format!("/workflows/{}/artifact", detail.row.id), parts);
-                view! { <a href=href download="">{name}</a> }.into_any()
-            };
-            let reveal = (masks && may && !artifact.expired).then(|| {
-                let named =
-                    ArtifactName { step: step.step_key.clone(), name: artifact.name.clone() };
-                view! { " " <a href=form(&target, Some(&named))>"Reveal"</a> }
-            });
-            view! {
-                <li title=artifact.sha256.clone()>
-                    {name} " " <span class="cell-sub">{size}</span> {reveal}
-                </li>
-            }
-        })
-        .collect_view();
-    let more = step.artifacts.len().saturating_sub(MAX_ARTIFACTS);
-    let more = (more > 0).then(|| {
-        view! { <li class="cell-sub">{format!("and {more} more, by the JSON API")}</li> }
-    });
-    Some(
-        view! { <ul class="waterfall-artifacts" aria-label="Artifacts">{items} {more} {lacks}</ul> }
-            .into_any(),
-    )
 }
 
 /// Left end and width on an axis of a thousand; what took no time is still seen.

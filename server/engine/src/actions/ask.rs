@@ -111,6 +111,7 @@ pub(super) async fn ask(
         return Err(held.refused(Code::SecondPersonRequired));
     }
     let why = weighed.second.clone().unwrap_or_default();
+    let at_stake = held.at_stake(request);
     let seen = Seen {
         state: held.state(),
         label: held.label().to_owned(),
@@ -119,10 +120,10 @@ pub(super) async fn ask(
         contradiction: weighed.contradiction.clone(),
         provider: says.map(ProviderAnswer::sentence),
         changes: weighed.changes.clone(),
+        amount: at_stake.clone(),
     };
     let (decision, seen) = (json!(request), json!(seen));
     let binds = binds(request.verb, &request.target, request.version, &decision, &seen)?;
-    let at_stake = held.at_stake(request);
     let new = NewApproval {
         tenant,
         verb: request.verb,

@@ -91,9 +91,11 @@ impl Engine {
         let reason = checked_reason(settling, false)?;
         let asked = self.read_request(by, id).await?;
         not_the_requester(by, &asked)?;
-        let request = decision(&asked)?;
         let says = match asked.status {
-            ApprovalStatus::Pending => self.ask_first(by, &request).await?,
+            // No provider is asked about what nobody asked for.
+            ApprovalStatus::Pending if is_bound(&asked)? => {
+                self.ask_first(by, &decision(&asked)?).await?
+            }
             _ => None,
         };
         let end = retrying(|| async {
@@ -299,9 +301,10 @@ async fn approve_in(
         let detail = "The record has changed since it was asked for.";
         return void(tx, tenant, &asked, ApprovalStatus::Stale, detail).await;
     }
-    let bound = binds(asked.verb, &asked.target, asked.version, &asked.decision, &asked.seen)?;
-    if bound != asked.binds {
-        return Err(EngineError::Unreadable(format!("request {id} is not what was asked for")));
+    if !is_bound(&asked)? {
+        tracing::error!(request.id = %id, "a stored request is not what was asked for");
+        let detail = "The stored request is not what was asked for.";
+        return void(tx, tenant, &asked, ApprovalStatus::Stale, detail).await;
     }
     let (request, seen) = (decision(&asked)?, view::seen(&asked)?);
     let Some(decides) = requester(tx, tenant, &asked, &request).await? else {
@@ -325,6 +328,13 @@ async fn approve_in(
     };
     settle(tx, by, &asked, Verb::Approve, settled).await?;
     Ok(End::Done(Box::new(acted)))
+}
+
+/// Whether the stored request is still what was asked for, by its hash, and shows the amount that was
+/// at stake (T24).
+fn is_bound(asked: &Approval) -> Result<bool, EngineError> {
+    let bound = binds(asked.verb, &asked.target, asked.version, &asked.decision, &asked.seen)?;
+    Ok(bound == asked.binds && view::seen(asked)?.amount == asked.amount)
 }
 
 fn check_version(asked: &Approval, settling: &Settling) -> Result<(), EngineError> {

@@ -3,6 +3,7 @@
 use domain::{
     ids::{EvidenceId, StaffId},
     machine::Machine as _,
+    money::Money,
     view::{ApprovalView, ReceiptState, StateWord},
 };
 use serde::{Deserialize, Serialize};
@@ -27,6 +28,9 @@ pub(crate) struct Seen {
     pub(crate) provider: Option<String>,
     /// What would change.
     pub(crate) changes: Vec<String>,
+    /// The amount at stake; the table's own column is for lists.
+    #[serde(default)]
+    pub(crate) amount: Option<Money>,
 }
 
 /// The stored decision.

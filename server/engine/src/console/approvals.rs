@@ -1,6 +1,7 @@
 //! Requests for a second person: the lists *waiting for me*, *asked by me*, *asked by others* and
 //! *decided*, and one request with the difference to now.
 
+use chrono::{DateTime, Utc};
 use domain::{
     access::Permission,
     approval::ApprovalStatus,
@@ -12,7 +13,7 @@ use domain::{
 };
 use uuid::Uuid;
 
-use super::{bounds, since::since};
+use super::{bounds, list::span, since::since};
 use crate::{
     Engine, StaffCaller,
     actions::{approval_view, evidence_files, who_may},
@@ -36,10 +37,11 @@ impl Engine {
     ) -> Result<Page<ApprovalView>, EngineError> {
         by.require(Permission::Read)?;
         let (engine, by) = (self.clone(), by.clone());
-        let mut narrowing = found(self, &by, filter)?;
+        let filter = filter.clone();
         Self::detached(async move {
             let mut tx = engine.pools.begin_console(by.tenant_id()).await?;
             let now = lease::clock(&mut tx).await?;
+            let mut narrowing = found(&engine, &by, &filter, now)?;
             let limit = narrowing.limit;
             narrowing.limit += 1;
             let mut ids = approval::ids(&mut tx, &narrowing).await?;
@@ -100,13 +102,15 @@ pub(super) fn found(
     engine: &Engine,
     by: &StaffCaller,
     filter: &ApprovalFilter,
+    now: DateTime<Utc>,
 ) -> Result<Narrowing, EngineError> {
-    narrow(by, filter, &engine.settings.limits)
+    narrow(by, filter, now, &engine.settings.limits)
 }
 
 fn narrow(
     by: &StaffCaller,
     filter: &ApprovalFilter,
+    now: DateTime<Utc>,
     limits: &Limits,
 ) -> Result<Narrowing, EngineError> {
     if filter.mine && (filter.others || filter.waiting) {
@@ -130,6 +134,8 @@ fn narrow(
         by: filter.mine.then(|| by.staff_id()),
         not_by: (filter.others || filter.waiting).then(|| by.staff_id()),
         may: filter.waiting.then(|| by.staff_id()),
+        // Requests are few: without a day all are shown.
+        span: span((filter.from, filter.to), now, true, limits.list_days)?,
         cursor,
         limit,
     })

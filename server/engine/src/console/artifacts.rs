@@ -2,13 +2,14 @@
 //!
 //! Guards against the download that shows what every page masks.
 
-use domain::{access::Permission, ids::WorkflowId, problem::Code};
+use domain::{access::Permission, ids::WorkflowId, problem::Code, view::ArtifactView};
 
 use super::body::{unmaskable, whole};
 use crate::{
     Engine, StaffCaller,
     error::EngineError,
     store::{artifact, kind, step, workflow::Address},
+    workflows::artifact_view,
 };
 
 /// An artifact as a person gets it.
@@ -21,6 +22,28 @@ pub struct StaffArtifact {
 }
 
 impl Engine {
+    /// All that a step brought forth, without the bytes; nothing of a step that there is not.
+    ///
+    /// # Errors
+    /// Refused: `permission_missing`.
+    pub async fn step_artifacts(
+        &self,
+        by: &StaffCaller,
+        id: WorkflowId,
+        step_key: &str,
+    ) -> Result<Vec<ArtifactView>, EngineError> {
+        by.require(Permission::Read)?;
+        let (engine, at) = (self.clone(), Address { tenant: by.tenant_id(), id });
+        let key = step_key.to_owned();
+        Self::detached(async move {
+            let mut tx = engine.pools.begin_console(at.tenant).await?;
+            let stored = artifact::of_step(&mut tx, at, &key).await?;
+            tx.commit().await?;
+            Ok(stored.iter().map(artifact_view).collect())
+        })
+        .await
+    }
+
     /// What a step brought forth. One that is no JSON is given out only where nothing would have to be
     /// masked in it.
     ///

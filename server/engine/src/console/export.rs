@@ -232,7 +232,7 @@ impl Engine {
                 (lease_ids(tx, found, most).await?, cut)
             }
             ListQuery::Approvals(filter) => {
-                let mut found = approvals::found(self, by, filter)?;
+                let mut found = approvals::found(self, by, filter, now)?;
                 found.limit = most;
                 (approval::ids(tx, &found).await?, false)
             }

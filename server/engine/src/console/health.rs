@@ -13,11 +13,11 @@ use crate::{
     store::{breaker, health, task_status, worker},
 };
 
-/// Events that are counted.
+/// Events that are counted, and records that are looked through for what providers leave open.
 const MAX_COUNTED: i64 = 1_000;
 
 /// Reads it for one tenant. Processes, tasks, destinations and the database belong to none; the events
-/// that wait are the tenant's own.
+/// that wait, and what providers leave open, are the tenant's own.
 pub(super) async fn read(
     db: &mut PgConnection,
     tenant: TenantId,
@@ -26,6 +26,7 @@ pub(super) async fn read(
     let tasks = task_status::all(db).await?;
     let publisher = health::publisher(db, tenant, MAX_COUNTED).await?;
     let breakers = breaker::not_closed(db).await?;
+    let providers = health::providers(db, tenant, MAX_COUNTED).await?;
     let (oldest_transaction, sessions_hidden) = health::oldest_transaction(db).await?;
     let count = |found: usize| i64::try_from(found).unwrap_or(i64::MAX);
     let alive = workers.iter().filter(|worker| worker.alive);
@@ -47,6 +48,7 @@ pub(super) async fn read(
                 last_error: open.last_error,
             })
             .collect(),
+        providers,
         oldest_transaction,
         sessions_hidden,
     })

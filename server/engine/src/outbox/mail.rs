@@ -30,6 +30,7 @@ use super::{
 use crate::{
     settings::Destination,
     smtp::{Server, address as mail_address},
+    store::incident::OPENED_BY_PERSON,
 };
 
 const EVENT: HeaderName = HeaderName::new_from_ascii_str("Onceover-Event");
@@ -229,7 +230,10 @@ impl Notice {
                 ],
             ),
             "incident.opened" => (
-                format!("An incident was opened: {}", text("cause").replace('_', " ")),
+                match text("cause") {
+                    OPENED_BY_PERSON => "A person opened an incident".to_owned(),
+                    cause => format!("An incident was opened: {}", cause.replace('_', " ")),
+                },
                 vec![text("summary").to_owned()],
             ),
             other => (format!("Onceover: {other}"), vec![format!("Event {other}.")]),

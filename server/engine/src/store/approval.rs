@@ -14,7 +14,7 @@ use serde_json::Value;
 use sqlx::PgConnection;
 use uuid::Uuid;
 
-use super::{row::money, word};
+use super::{row::money, span, word};
 use crate::error::EngineError;
 
 /// A request as stored.
@@ -338,6 +338,8 @@ pub struct Narrowing {
     /// Only those that this person may decide: not expired, and the right older than the request and
     /// not from its requester's hand.
     pub may: Option<StaffId>,
+    /// From the smallest id that may be shown, up to the first that may not.
+    pub span: (Uuid, Uuid),
     /// Where the page begins.
     pub cursor: Option<Cursor>,
     /// How many.
@@ -346,13 +348,11 @@ pub struct Narrowing {
 
 /// The ids of one page. The leading predicate names the index that has its order; the rest narrows.
 macro_rules! page_ids {
-    ($db:expr, $n:expr, $status:expr, $lead:literal, $edge:literal, $sort:literal) => {
+    ($db:expr, $n:expr, $span:expr, $status:expr, $lead:literal, $sort:literal) => {
         sqlx::query_scalar!(
             "select id from approvals where tenant_id = $1 and "
                 + $lead
-                + " and id "
-                + $edge
-                + " $2
+                + " and id >= $2 and id < $8
                     and ($3::text is null or status = $3)
                     and ($4::uuid is null or requester_id = $4)
                     and ($5::uuid is null or requester_id <> $5)
@@ -364,12 +364,13 @@ macro_rules! page_ids {
                 + $sort
                 + " limit $6",
             $n.tenant.uuid(),
-            $n.cursor.map_or_else(Uuid::max, |cursor| cursor.id),
+            $span.0,
             $status,
             $n.by.map(StaffId::uuid),
             $n.not_by.map(StaffId::uuid),
             $n.limit,
             $n.may.map(StaffId::uuid),
+            $span.1,
         )
         .fetch_all($db)
         .await?
@@ -377,11 +378,11 @@ macro_rules! page_ids {
 }
 
 macro_rules! both_ways {
-    ($db:expr, $n:expr, $status:expr, $lead:literal) => {
+    ($db:expr, $n:expr, $span:expr, $status:expr, $lead:literal) => {
         if $n.cursor.is_some_and(|cursor| cursor.backwards) {
-            page_ids!($db, $n, $status, $lead, ">", "asc")
+            page_ids!($db, $n, $span, $status, $lead, "asc")
         } else {
-            page_ids!($db, $n, $status, $lead, "<", "desc")
+            page_ids!($db, $n, $span, $status, $lead, "desc")
         }
     };
 }
@@ -397,15 +398,16 @@ pub async fn ids(db: &mut PgConnection, n: &Narrowing) -> Result<Vec<Uuid>, Engi
         [one] => Some(one.as_str()),
         _ => None,
     };
+    let span = span::from_cursor(n.cursor, n.span);
     let ids = match (one, n.by.is_some()) {
         (Some("pending"), true) => {
-            both_ways!(db, n, one, "status = 'pending' and requester_id = $4")
+            both_ways!(db, n, span, one, "status = 'pending' and requester_id = $4")
         }
-        (Some("pending"), false) => both_ways!(db, n, one, "status = 'pending'"),
-        (Some(_), true) => both_ways!(db, n, one, "requester_id = $4 and status = $3"),
-        (Some(_), false) => both_ways!(db, n, one, "status = $3"),
-        (None, true) => both_ways!(db, n, one, "status <> 'pending' and requester_id = $4"),
-        (None, false) => both_ways!(db, n, one, "status <> 'pending'"),
+        (Some("pending"), false) => both_ways!(db, n, span, one, "status = 'pending'"),
+        (Some(_), true) => both_ways!(db, n, span, one, "requester_id = $4 and status = $3"),
+        (Some(_), false) => both_ways!(db, n, span, one, "status = $3"),
+        (None, true) => both_ways!(db, n, span, one, "status <> 'pending' and requester_id = $4"),
+        (None, false) => both_ways!(db, n, span, one, "status <> 'pending'"),
     };
     Ok(ids)
 }

@@ -55,7 +55,8 @@ pub async fn insert(
     Ok(())
 }
 
-/// What a workflow's steps brought forth, without the bodies.
+/// What a workflow's steps brought forth, without the bodies. Of many the first of each step, by name:
+/// [`of_step`] has all of one.
 ///
 /// # Errors
 /// The database's.
@@ -64,9 +65,32 @@ pub async fn list(db: &mut PgConnection, at: Address) -> Result<Vec<ArtifactMeta
         ArtifactMeta,
         r#"select step_key, name, content_type, size, sha256, body is null as "expired!", created_at
            from workflow_artifacts where tenant_id = $1 and workflow_id = $2
-           order by step_key, name limit 1000"#,
+           order by row_number() over (partition by step_key order by name), step_key limit 1500"#,
         at.tenant.uuid(),
         at.id.uuid(),
+    )
+    .fetch_all(db)
+    .await?;
+    Ok(rows)
+}
+
+/// What one step brought forth, without the bodies, by name.
+///
+/// # Errors
+/// The database's.
+pub async fn of_step(
+    db: &mut PgConnection,
+    at: Address,
+    step_key: &str,
+) -> Result<Vec<ArtifactMeta>, EngineError> {
+    let rows = sqlx::query_as!(
+        ArtifactMeta,
+        r#"select step_key, name, content_type, size, sha256, body is null as "expired!", created_at
+           from workflow_artifacts where tenant_id = $1 and workflow_id = $2 and step_key = $3
+           order by name limit 200"#,
+        at.tenant.uuid(),
+        at.id.uuid(),
+        step_key,
     )
     .fetch_all(db)
     .await?;

@@ -290,10 +290,9 @@ async fn same_as_stored(
     key: &str,
     artifact: &Artifact,
 ) -> Result<(), EngineError> {
-    let stored = artifact::list(db, at).await?;
-    let same = stored.iter().any(|known| {
-        known.step_key == key && known.name == artifact.name && known.sha256 == artifact.sha256()
-    });
+    let stored = artifact::of_step(db, at, key).await?;
+    let same =
+        stored.iter().any(|known| known.name == artifact.name && known.sha256 == artifact.sha256());
     if same {
         return Ok(());
     }

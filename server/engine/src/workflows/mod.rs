@@ -25,7 +25,7 @@ pub use staff::FlowState;
 pub use start::Begun;
 pub use view::ServiceWorkflow;
 
-pub(crate) use view::shown;
+pub(crate) use view::{artifact_view, shown};
 
 use crate::definition::Facts;
 

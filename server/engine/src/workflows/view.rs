@@ -70,14 +70,7 @@ pub(crate) fn shown(steps: Vec<Step>, artifacts: &[ArtifactMeta]) -> Vec<StepVie
             artifacts: artifacts
                 .iter()
                 .filter(|artifact| artifact.step_key == step.key)
-                .map(|artifact| ArtifactView {
-                    name: artifact.name.clone(),
-                    content_type: artifact.content_type.clone(),
-                    size: artifact.size,
-                    sha256: hex::encode(&artifact.sha256),
-                    expired: artifact.expired,
-                    created_at: artifact.created_at,
-                })
+                .map(artifact_view)
                 .collect(),
             step_key: step.key,
             status: step.status,
@@ -89,4 +82,16 @@ pub(crate) fn shown(steps: Vec<Step>, artifacts: &[ArtifactMeta]) -> Vec<StepVie
             completed_seq: step.completed_seq,
         })
         .collect()
+}
+
+/// An artifact as pages and answers list it.
+pub(crate) fn artifact_view(artifact: &ArtifactMeta) -> ArtifactView {
+    ArtifactView {
+        name: artifact.name.clone(),
+        content_type: artifact.content_type.clone(),
+        size: artifact.size,
+        sha256: hex::encode(&artifact.sha256),
+        expired: artifact.expired,
+        created_at: artifact.created_at,
+    }
 }

@@ -10,7 +10,7 @@ use domain::{
     record::RecordType,
     view::{AttentionRow, Cause, Overview, Queue},
 };
-use engine::{FinishOutcome, StaffCaller};
+use engine::{Engine, FinishOutcome, Settings, StaffCaller, background::TaskStatus};
 
 use crate::{
     evidence::{done, webhook},
@@ -288,7 +288,73 @@ async fn health_names_lost_processes_failing_tasks_and_the_oldest_transaction() 
     assert_eq!(oldest.state, "idle in transaction");
     held.rollback().await.unwrap();
     assert!(shown.breakers.is_empty());
+    assert!(shown.tasks.is_empty());
+
+    // Two processes run one task, and in one of them it fails; the other task works.
+    let second = Engine::connect(Settings {
+        worker_name: "w-second".into(),
+        ..crate::fixture::settings(&fixture.db)
+    })
+    .await
+    .unwrap();
+    let works = |task, handled| TaskStatus { task, handled, ago_ms: 5, ..TaskStatus::default() };
+    let fails = TaskStatus {
+        failures: 3,
+        last_error: Some("the provider's name is not known".into()),
+        ..works("reconcile", 0)
+    };
+    fixture.engine.report_tasks(&[works("reconcile", 2), works("expire", 0)]).await.unwrap();
+    second.report_tasks(&[fails]).await.unwrap();
+    let tasks = async || {
+        let tasks = overview(&fixture, &viewer).await.health.tasks;
+        let told = tasks.into_iter().map(|task| (task.task, task.failing, task.last_error));
+        told.collect::<Vec<_>>()
+    };
+    let error = Some("the provider's name is not known".to_owned());
+    assert_eq!(tasks().await, [("expire".to_owned(), 0, None), ("reconcile".to_owned(), 1, error)]);
+    // Its next run went well: that it failed is over.
+    second.report_tasks(&[works("reconcile", 1)]).await.unwrap();
+    assert_eq!(tasks().await, [("expire".to_owned(), 0, None), ("reconcile".to_owned(), 0, None)]);
     fixture.db.advance_clock(Duration::from_secs(60)).await;
     let shown = overview(&fixture, &viewer).await.health;
     assert_eq!((shown.workers_alive, shown.workers_lost), (0, 1));
+}
+
+#[tokio::test]
+async fn health_names_providers_with_what_they_leave_open_and_their_last_word() {
+    let fixture = Fixture::new().await;
+    let viewer = fixture.person("viewer", Role::Viewer).await;
+    let providers = async || overview(&fixture, &viewer).await.health.providers;
+    let end = async |key: &str, outcome, reference| {
+        let (id, fence) = fixture.executing(key).await;
+        fixture.finish(id, fence, outcome, reference).await.unwrap();
+    };
+    end("put off", FinishOutcome::NotDone, None).await;
+    let open = providers().await;
+    assert_eq!(open.len(), 1, "{open:?}");
+    assert_eq!((open[0].unanswered, open[0].put_off), (0, 1));
+    assert_eq!(open[0].answered_at, None, "it put its only call off");
+
+    fixture.db.advance_clock(Duration::from_secs(60)).await;
+    end("done", FinishOutcome::Done, Some("ch_1")).await;
+    end("asked", FinishOutcome::Ambiguous, None).await;
+    end("not asked yet", FinishOutcome::Ambiguous, None).await;
+    plant(&fixture, "operations", "update operations set reconcile_tries = 2 where key = 'asked'")
+        .await;
+    let open = providers().await;
+    assert_eq!(open.len(), 1, "{open:?}");
+    let provider = &open[0];
+    assert_eq!(provider.provider, "payments.charges");
+    assert_eq!((provider.unanswered, provider.put_off), (1, 1));
+    let answered = provider.answered_at.expect("it did one of the calls");
+    assert!(answered > provider.since, "the oldest waits since before its last word");
+
+    // What waits for a person stands in a queue of its own, and no other tenant hears of any.
+    plant(&fixture, "operations", "update operations set needs_manual = true where key = 'asked'")
+        .await;
+    let open = providers().await;
+    assert_eq!((open[0].unanswered, open[0].put_off), (0, 1));
+    add_tenant(&fixture.db, &fixture.engine, "globex").await;
+    let elsewhere = person(&fixture.db, &fixture.engine, "globex", "gil", Role::Viewer).await;
+    assert_eq!(overview(&fixture, &elsewhere).await.health.providers, []);
 }

@@ -5,6 +5,8 @@ mod corrected;
 mod policy;
 mod settling;
 mod since;
+mod tampered;
+mod told;
 mod waiting;
 
 use std::time::Duration;

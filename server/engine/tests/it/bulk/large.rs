@@ -1,5 +1,10 @@
 //! Fifty thousand records: frozen and looked at in bounded batches, each by an index; more is refused with
-//! the number.
+//! the number. The long form decides every one of them.
+
+use std::{
+    io::Write as _,
+    time::{Duration, Instant},
+};
 
 use domain::{access::Role, action::Verb, bulk::BulkState, listing::BulkRowFilter};
 use sqlx::Executor as _;
@@ -108,4 +113,60 @@ async fn more_than_a_bulk_may_have_are_refused_with_the_number() {
     let bulk = fixture.bulk(&operator, frozen.id).await;
     assert_eq!(bulk.row.status, BulkState::Abandoned);
     assert_eq!(bulk.cause.as_deref(), Some("More than 50000 records match: narrow the filter."));
+}
+
+/// A line on the real standard output, past libtest's capture.
+fn say(line: &str) {
+    let _ = writeln!(std::io::stdout(), "  {line}");
+}
+
+/// Has the background work until the bulk has left a state; how long that took. Every batch is bounded.
+async fn through(
+    fixture: &Fixture,
+    by: &engine::StaffCaller,
+    id: domain::ids::BulkId,
+    state: BulkState,
+) -> Duration {
+    let begun = Instant::now();
+    while fixture.bulk(by, id).await.row.status == state {
+        let handled = fixture.engine.advance_bulks().await.unwrap().handled;
+        assert!((1..=1_000).contains(&handled), "{state:?}: a batch of {handled}");
+    }
+    begun.elapsed()
+}
+
+#[tokio::test]
+#[ignore = "it decides 50,000 records one by one: make bulk"]
+async fn long_form() {
+    let fixture = Fixture::new().await;
+    plant(&fixture, MOST).await;
+    let operator = fixture.person("operator", Role::Operator).await;
+    let filter = [("status", "unknown"), ("operation", "campaign.send")];
+    let frozen = fixture.freeze_matching(&operator, Verb::Reconcile, &filter).await.unwrap();
+    let freezing = through(&fixture, &operator, frozen.id, BulkState::Freezing).await;
+    let checking = through(&fixture, &operator, frozen.id, BulkState::Checking).await;
+    let ready = fixture.bulk(&operator, frozen.id).await.row;
+    assert_eq!((ready.status, ready.total, ready.eligible), (BulkState::Ready, MOST, MOST));
+    crate::fixture::done(fixture.decide_bulk(&operator, frozen.id, Verb::Run).await);
+    let running = through(&fixture, &operator, frozen.id, BulkState::Running).await;
+
+    let over = fixture.bulk(&operator, frozen.id).await;
+    assert_eq!(super::results(&over), (BulkState::Over, MOST, 0));
+    for (what, expected) in [
+        ("select count(*) from operation_events where move = 'O32'", MOST),
+        ("select count(distinct operation_id) from operation_events where move = 'O32'", MOST),
+        ("select count(*) from audit where action = 'reconcile' and result = 'done'", MOST),
+        ("select count(*) from bulk_rows where standing <> 'done'", 0),
+    ] {
+        assert_eq!(fixture.count(what).await, expected, "{what}");
+    }
+    let minutes = |took: Duration| took.as_secs_f64() / 60.0;
+    say(&format!(
+        "bulk: {MOST} records frozen within {:.1} min, looked at within {:.1} min, decided within {:.1} min ({:.0} \
+         a second)",
+        minutes(freezing),
+        minutes(checking),
+        minutes(running),
+        50_000.0 / running.as_secs_f64(),
+    ));
 }
