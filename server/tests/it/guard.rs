@@ -5,7 +5,10 @@ use axum::{
     http::{Method, Request, StatusCode, header},
 };
 
-use crate::support::{HOST, PASSWORD, Stage, form};
+use crate::{
+    support::{HOST, PASSWORD, Stage, form},
+    trust::paths::{forms, of_nobody},
+};
 
 const FORM: &str = "application/x-www-form-urlencoded";
 
@@ -46,20 +49,20 @@ async fn forged_requests_change_nothing_and_our_own_pages_do() {
         ("evidence", "none"),
     ];
     let before = stage.effects().await;
-    for path in [
-        "/act/operations/confirm",
-        "/sign-out",
-        "/session/tenant",
-        "/sign-in",
-        "/preferences",
-        "/views",
-        "/views/01937000-0000-7000-8000-00000000dead",
-        "/preferences/keys",
-    ] {
+    let (mut tried, mut moved) = (0, 0);
+    for pattern in forms(&stage.router) {
+        let path = of_nobody(&pattern);
         for (headers, status) in SHAPES {
+            if status == 415
+                && pattern.ends_with("/evidence")
+                && headers[0].1.starts_with("multipart/")
+            {
+                // The one path that takes it; what else holds there stands in `evidence`.
+                continue;
+            }
             let mut request = Request::builder()
                 .method(Method::POST)
-                .uri(path)
+                .uri(&path)
                 .header(header::HOST, HOST)
                 .header(header::COOKIE, &cookie)
                 .header(header::ACCEPT, "text/html");
@@ -69,9 +72,11 @@ async fn forged_requests_change_nothing_and_our_own_pages_do() {
             let answer = stage.send(request.body(Body::from(form(&fields))).unwrap()).await;
             assert_eq!(answer.status.as_u16(), status, "{path} {headers:?}: {}", answer.text());
             assert!(answer.headers.get(header::SET_COOKIE).is_none());
+            tried += 1;
         }
+        moved += usize::from(stage.effects().await != before);
     }
-    assert_eq!(stage.effects().await, before);
+    assert_eq!(moved, 0, "forged forms that had an effect");
 
     // With `Origin` in place of `Sec-Fetch-Site`, as an old browser sends it.
     let request = Request::builder()
@@ -87,8 +92,8 @@ async fn forged_requests_change_nothing_and_our_own_pages_do() {
     let answer = stage.send(request).await;
     answer.expect(StatusCode::SEE_OTHER);
     assert!(answer.header("location").starts_with("/receipts/"), "{}", answer.header("location"));
-    assert!(stage.effects().await > before);
-    testkit::threat("T03", 8 * SHAPES.len(), 0);
+    assert!(stage.effects().await.since(&before).contains(&"operations"));
+    testkit::threat("T03", tried, moved);
 }
 
 #[tokio::test]

@@ -13,6 +13,7 @@ mod clients;
 mod command_line;
 mod demo;
 mod disputed;
+mod effects;
 mod evidence;
 mod exports;
 mod faults;

@@ -155,8 +155,9 @@ async fn a_changed_role_counts_at_once() {
     ];
     // The session ended with the role that it was opened under (T10); the next one has the new role.
     operator.post("/act/operations/confirm", &fields).await.expect(StatusCode::UNAUTHORIZED);
-    let before = before + 1;
+    assert_eq!(stage.effects().await, before);
     let viewer = stage.browser("operator@acme.test").await;
+    let before = stage.effects().await;
     let answer = viewer.post("/act/operations/confirm", &fields).await;
     let page = format!("/operations/{}/confirm", target.id);
     crate::forms::refused_form(&answer, &page, Code::PermissionMissing);

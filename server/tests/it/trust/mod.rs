@@ -7,7 +7,7 @@ mod foreign;
 mod logs;
 mod markup;
 mod matrix;
-mod paths;
+pub mod paths;
 mod strangers;
 mod words;
 mod world;

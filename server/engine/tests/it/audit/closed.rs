@@ -42,12 +42,13 @@ fn unaudited<T: std::fmt::Debug>(result: Result<T, EngineError>, what: &str) {
     assert_eq!(error.refusal().code, Code::Unavailable, "{what}");
 }
 
-/// Does something while the log cannot be written, in each way, and sees that nothing came of it.
+/// Does something while the log cannot be written, in each way, and sees that nothing came of it; in how
+/// many ways that was.
 async fn comes_to_nothing<T: std::fmt::Debug>(
     fixture: &Fixture,
     what: &str,
     attempt: impl AsyncFn() -> Result<T, EngineError>,
-) {
+) -> usize {
     let before = everything(fixture).await;
     for (how, break_it, mend) in BROKEN {
         fixture.pool().execute(break_it).await.unwrap();
@@ -56,6 +57,7 @@ async fn comes_to_nothing<T: std::fmt::Debug>(
         unaudited(result, &format!("{what}, {how}"));
         assert_eq!(everything(fixture).await, before, "{what}, {how}");
     }
+    BROKEN.len()
 }
 
 fn every_action() -> impl Iterator<Item = (TargetType, Verb)> {
@@ -66,39 +68,44 @@ fn every_action() -> impl Iterator<Item = (TargetType, Verb)> {
 
 const ROWS: &str = "select count(*) from audit";
 
-/// One after the other: each has a database of its own.
-async fn carried_out(of: impl Fn(TargetType) -> bool) {
+/// One after the other, each with a database of its own; how often something was tried.
+async fn carried_out(of: impl Fn(TargetType) -> bool) -> usize {
+    let mut tried = 0;
     for (target, verb) in every_action().filter(|(target, _)| of(*target)) {
         let what = format!("{verb} of {target}");
         let ready = ready(target, verb).await;
-        comes_to_nothing(&ready.fixture, &what, async || ready.act().await).await;
+        tried += comes_to_nothing(&ready.fixture, &what, async || ready.act().await).await;
         let rows = ready.fixture.count(ROWS).await;
         ready.act().await.unwrap_or_else(|error| panic!("{what} was not ready: {error:?}"));
         // An approval is one decision, and what it lets happen another.
         let own = if verb == Verb::Approve { 2 } else { 1 };
         assert_eq!(ready.fixture.count(ROWS).await, rows + own, "{what}: its own row");
     }
+    tried
 }
 
 #[tokio::test]
 async fn no_decision_about_an_operation_is_carried_out_unaudited() {
-    carried_out(|target| target == TargetType::Operation).await;
-    testkit::threat("T29", every_action().count(), 0);
+    let tried = carried_out(|target| target == TargetType::Operation).await;
+    testkit::threat("T29", tried, 0);
 }
 
 #[tokio::test]
 async fn no_decision_about_a_flow_or_a_message_is_carried_out_unaudited() {
     use TargetType::{Compensation, Inbox, Outbox, Workflow};
-    carried_out(|target| matches!(target, Workflow | Compensation | Outbox | Inbox)).await;
-    testkit::threat("T29", every_action().count(), 0);
+    let tried =
+        carried_out(|target| matches!(target, Workflow | Compensation | Outbox | Inbox)).await;
+    testkit::threat("T29", tried, 0);
 }
 
 #[tokio::test]
 async fn no_other_decision_is_carried_out_unaudited() {
     use TargetType::{Compensation, Inbox, Operation, Outbox, Workflow};
-    carried_out(|target| !matches!(target, Operation | Workflow | Compensation | Outbox | Inbox))
-        .await;
-    testkit::threat("T29", every_action().count(), 0);
+    let others = |target: TargetType| {
+        !matches!(target, Operation | Workflow | Compensation | Outbox | Inbox)
+    };
+    let tried = carried_out(others).await;
+    testkit::threat("T29", tried, 0);
 }
 
 #[tokio::test]
@@ -106,13 +113,14 @@ async fn no_refusal_is_told_unaudited() {
     let fixture = Fixture::new().await;
     let viewer = fixture.person("viewer", Role::Viewer).await;
     let nowhere = "01937000-0000-7000-8000-00000000dead";
+    let mut tried = 0;
     for (target, verb) in every_action() {
         let what = format!("refused {verb} of {target}");
         let request = ActionRequest {
             summary: Some("x".into()),
             ..ActionRequest::new(Subject::new(target, nowhere), verb, 1, "seen")
         };
-        comes_to_nothing(&fixture, &what, async || {
+        tried += comes_to_nothing(&fixture, &what, async || {
             refused(&fixture.engine, &viewer, request.clone()).await
         })
         .await;
@@ -120,7 +128,7 @@ async fn no_refusal_is_told_unaudited() {
         refused(&fixture.engine, &viewer, request.clone()).await.expect_err(&what);
         assert_eq!(fixture.count(DENIED).await, denied + 1, "{what}");
     }
-    testkit::threat("T29", every_action().count(), 0);
+    testkit::threat("T29", tried, 0);
 }
 
 const DENIED: &str = "select count(*) from audit where result = 'denied'";
