@@ -2,6 +2,7 @@
 //! every page and route that there is (docs/security.md).
 
 mod canaries;
+mod elsewhere;
 mod faults_told;
 mod foreign;
 mod logs;

@@ -308,11 +308,10 @@ impl World {
         let filled = parts.iter().enumerate().map(|(n, part)| {
             let collection = n.checked_sub(1).map_or("", |before| parts[before]);
             match *part {
-                "{id}" | "{staff_id}" => self
-                    .ids
-                    .get(part_of(path).unwrap_or(collection))
-                    .map(String::as_str)
-                    .unwrap_or_else(|| panic!("{pattern} has no record in this world")),
+                "{id}" | "{staff_id}" => {
+                    let record = self.ids.get(part_of(path).unwrap_or(collection));
+                    record.unwrap_or_else(|| panic!("{pattern} has no record in this world"))
+                }
                 "{evidence_id}" => &self.ids["evidence"],
                 "{tenant}" => "acme",
                 "{provider}" => "payments",
