@@ -44,20 +44,40 @@ fn unaudited<T: std::fmt::Debug>(result: Result<T, EngineError>, what: &str) {
 
 /// Does something while the log cannot be written, in each way, and sees that nothing came of it; in how
 /// many ways that was.
-async fn comes_to_nothing<T: std::fmt::Debug>(
+pub async fn comes_to_nothing<T: std::fmt::Debug>(
     fixture: &Fixture,
     what: &str,
     attempt: impl AsyncFn() -> Result<T, EngineError>,
 ) -> usize {
+    in_each_way(fixture, &BROKEN, what, attempt).await
+}
+
+/// The same of what the database's owner does, from whom no right is taken away.
+pub async fn comes_to_nothing_by_the_owner<T: std::fmt::Debug>(
+    fixture: &Fixture,
+    what: &str,
+    attempt: impl AsyncFn() -> Result<T, EngineError>,
+) -> usize {
+    let ways: Vec<_> =
+        BROKEN.into_iter().filter(|(_, break_it, _)| !break_it.starts_with("revoke")).collect();
+    in_each_way(fixture, &ways, what, attempt).await
+}
+
+async fn in_each_way<T: std::fmt::Debug>(
+    fixture: &Fixture,
+    ways: &[(&str, &'static str, &'static str)],
+    what: &str,
+    attempt: impl AsyncFn() -> Result<T, EngineError>,
+) -> usize {
     let before = everything(fixture).await;
-    for (how, break_it, mend) in BROKEN {
-        fixture.pool().execute(break_it).await.unwrap();
+    for (how, break_it, mend) in ways {
+        fixture.pool().execute(*break_it).await.unwrap();
         let result = attempt().await;
-        fixture.pool().execute(mend).await.unwrap();
+        fixture.pool().execute(*mend).await.unwrap();
         unaudited(result, &format!("{what}, {how}"));
         assert_eq!(everything(fixture).await, before, "{what}, {how}");
     }
-    BROKEN.len()
+    ways.len()
 }
 
 fn every_action() -> impl Iterator<Item = (TargetType, Verb)> {
@@ -157,22 +177,24 @@ async fn a_look_without_the_right_is_refused_only_where_it_can_be_written_down()
     let engine = &fixture.engine;
     let viewer = fixture.person("viewer", Role::Viewer).await;
     let nowhere = "01937000-0000-7000-8000-00000000dead";
-    comes_to_nothing(&fixture, "people", async || engine.members(&viewer).await).await;
-    comes_to_nothing(&fixture, "tokens", async || engine.tokens(&viewer).await).await;
-    comes_to_nothing(&fixture, "one token", async || {
+    let mut tried = 0;
+    tried += comes_to_nothing(&fixture, "people", async || engine.members(&viewer).await).await;
+    tried += comes_to_nothing(&fixture, "tokens", async || engine.tokens(&viewer).await).await;
+    tried += comes_to_nothing(&fixture, "one token", async || {
         engine.token(&viewer, nowhere.parse().unwrap()).await
     })
     .await;
-    comes_to_nothing(&fixture, "a reveal", async || {
+    tried += comes_to_nothing(&fixture, "a reveal", async || {
         engine.revealed(&viewer, nowhere.parse().unwrap()).await
     })
     .await;
-    comes_to_nothing(&fixture, "a revealed artifact", async || {
+    tried += comes_to_nothing(&fixture, "a revealed artifact", async || {
         engine.revealed_artifact(&viewer, nowhere.parse().unwrap()).await
     })
     .await;
-    comes_to_nothing(&fixture, "the chain", async || engine.audit_chain(&viewer).await).await;
-    testkit::threat("T29", 6, 0);
+    tried +=
+        comes_to_nothing(&fixture, "the chain", async || engine.audit_chain(&viewer).await).await;
+    testkit::threat("T29", tried, 0);
 }
 
 #[tokio::test]
@@ -184,25 +206,28 @@ async fn what_people_do_beside_decisions_comes_to_nothing_unaudited() {
     let auditor = fixture.person("auditor", Role::Auditor).await;
     let (id, _) = fixture.needs_person("k").await;
     assert!(!operator.permits(Permission::ReadAudit));
-    comes_to_nothing(&fixture, "a note", async || {
+    let mut tried = 0;
+    tried += comes_to_nothing(&fixture, "a note", async || {
         engine.add_note(&operator, id, "form-1", "rang them").await
     })
     .await;
-    comes_to_nothing(&fixture, "taking", async || engine.take(&operator, id, true).await).await;
-    comes_to_nothing(&fixture, "freezing", async || {
+    tried +=
+        comes_to_nothing(&fixture, "taking", async || engine.take(&operator, id, true).await).await;
+    tried += comes_to_nothing(&fixture, "freezing", async || {
         fixture.freeze_picked(&operator, Verb::Reconcile, &[id]).await
     })
     .await;
-    comes_to_nothing(&fixture, "reading the log without the right", async || {
+    tried += comes_to_nothing(&fixture, "reading the log without the right", async || {
         engine.list_audit(&operator, &Default::default()).await
     })
     .await;
-    comes_to_nothing(&fixture, "a check of the chain", async || {
+    tried += comes_to_nothing(&fixture, "a check of the chain", async || {
         engine.check_audit_chain(&auditor).await
     })
     .await;
-    comes_to_nothing(&fixture, "a check without the right", async || {
+    tried += comes_to_nothing(&fixture, "a check without the right", async || {
         engine.check_audit_chain(&approver).await
     })
     .await;
+    testkit::threat("T29", tried, 0);
 }
