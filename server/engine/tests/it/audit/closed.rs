@@ -80,7 +80,7 @@ async fn in_each_way<T: std::fmt::Debug>(
     ways.len()
 }
 
-fn every_action() -> impl Iterator<Item = (TargetType, Verb)> {
+pub fn every_action() -> impl Iterator<Item = (TargetType, Verb)> {
     TargetType::ALL
         .into_iter()
         .flat_map(|target| Verb::on(target).iter().map(move |verb| (target, *verb)))

@@ -4,6 +4,7 @@
 mod beside;
 mod chain;
 mod closed;
+mod fresh_factor;
 mod people;
 mod places;
 mod ready;
