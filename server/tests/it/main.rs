@@ -45,6 +45,7 @@ mod reveal;
 mod saved_views;
 mod search;
 mod second_factor;
+mod session_ends;
 mod sign_in;
 mod sign_in_timing;
 mod sizes;
