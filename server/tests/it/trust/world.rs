@@ -310,7 +310,10 @@ impl World {
             match *part {
                 "{id}" | "{staff_id}" => {
                     let record = self.ids.get(part_of(path).unwrap_or(collection));
-                    record.unwrap_or_else(|| panic!("{pattern} has no record in this world"))
+                    record.map_or_else(
+                        || panic!("{pattern} has no record in this world"),
+                        String::as_str,
+                    )
                 }
                 "{evidence_id}" => &self.ids["evidence"],
                 "{tenant}" => "acme",

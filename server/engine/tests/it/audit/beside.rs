@@ -172,8 +172,8 @@ async fn the_identity_provider_grants_changes_and_takes_nothing_unaudited() {
     let mut tried =
         comes_to_nothing(&fixture, "an account", async || signs_in(&[Role::Operator]).await).await;
     signs_in(&[Role::Operator]).await.unwrap();
-    for (what, roles) in [("another role", &[Role::Viewer][..]), ("no role any more", &[])] {
-        tried += comes_to_nothing(&fixture, what, async || signs_in(roles).await).await;
+    for (what, roles) in [("another role", vec![Role::Viewer]), ("no role any more", Vec::new())] {
+        tried += comes_to_nothing(&fixture, what, async || signs_in(&roles).await).await;
     }
     testkit::threat("T29", tried, 0);
 }
