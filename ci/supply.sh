@@ -53,14 +53,21 @@ scanner_sees() {
     fi
     grep -q RUSTSEC-2020-0159 "$TOOLS/log/deny-fixture.log" ||
         give_up "the scan refused its fixture for another reason than the known fault (see .tools/log/deny-fixture.log)"
-    # For the table of threats at the end of the tests (ci/threats.mjs).
-    mkdir -p target
-    echo 'T45 1 0 ci/supply.sh' >target/threats.check
+    report 1
 }
 
+# report TRIED [WHY] : for the table of threats at the end of the tests (ci/threats.mjs), with the commit that
+# it holds for; WHY where the scan could not be tried.
+report() {
+    mkdir -p target
+    say "T45 $1 0 ci/supply.sh $(git rev-parse HEAD 2>/dev/null || say none)${2:+ $2}" >target/threats.check
+}
+
+rm -f target/threats.check
 checks=(bans licenses sources)
 have cargo-deny || {
     say "supply: SKIPPED, cargo-deny is not installed (run ci/setup.sh check)"
+    report 0 "cargo-deny is not installed (run ci/setup.sh check)"
     exit 0
 }
 if source=$(local_copy); then
@@ -72,6 +79,7 @@ elif limited cargo deny fetch db >"$TOOLS/log/deny-fetch.log" 2>&1; then
     checks+=(advisories)
 else
     say "advisories: SKIPPED, no copy of the database is here and the network does not reach it (name one in ONCEOVER_ADVISORY_DB)"
+    report 0 "no advisory database is here (name one in ONCEOVER_ADVISORY_DB)"
 fi
 [[ " ${checks[*]} " != *" advisories "* ]] || scanner_sees
 crates Cargo.toml || give_up "the crates of Cargo.lock could not be fetched"

@@ -13,7 +13,7 @@ use axum::{
 };
 use domain::problem::Code;
 use engine::{
-    EngineError, RequestOrigin,
+    EngineError, RequestOrigin, StaffCaller,
     identity::{Origin, SIGN_IN_WINDOW_S},
 };
 use serde::Deserialize;
@@ -165,6 +165,7 @@ pub struct SwitchTenant {
 /// `POST /session/tenant`.
 pub async fn switch_tenant(
     State(state): State<AppState>,
+    Extension(by): Extension<StaffCaller>,
     Extension(token): Extension<SessionToken>,
     form: Result<Form<SwitchTenant>, FormRejection>,
 ) -> Response {
@@ -175,7 +176,7 @@ pub async fn switch_tenant(
             return unread(&rejection, fields).field("tenant").into_response();
         }
     };
-    match state.engine.switch_tenant(token.as_str(), &form.tenant).await {
+    match state.engine.switch_tenant(&by, token.as_str(), &form.tenant).await {
         Ok(()) => location::see_other(&form.return_to),
         Err(error) => Refused::from(error).into_response(),
     }

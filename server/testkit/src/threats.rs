@@ -1,6 +1,6 @@
 //! Which threats of docs/security.md a run has shown to be met, for the table at its end.
 //!
-//! A test says so by one line, after its last assertion; ci/threats.mjs finds every such line in the
+//! A test says so by one line, after its last assertion, with what it counted and measured; ci/threats.mjs finds every such line in the
 //! sources, so that one which did not report is told as a threat that does not hold.
 
 use std::{fs::OpenOptions, io::Write as _, panic::Location};
@@ -8,14 +8,20 @@ use std::{fs::OpenOptions, io::Write as _, panic::Location};
 /// Reports that a threat is met: what was tried against it, in requests or calls, and how many of them
 /// had an effect that they should not have had.
 ///
-/// Outside a whole run nobody collects the reports, and nothing happens.
+/// Outside a whole run nobody collects the reports.
 ///
 /// # Panics
-/// Where the run's file cannot be written.
+/// Where nothing was tried, or something of it had an effect; where the run's file cannot be written.
 #[track_caller]
 pub fn threat(id: &str, tried: usize, effects: usize) {
-    let Ok(path) = std::env::var("ONCEOVER_THREATS_FILE") else { return };
     let place = Location::caller();
+    report(id, tried, effects, place);
+    assert!(tried > 0, "{id}: nothing was tried");
+    assert_eq!(effects, 0, "{id}: of {tried} that were tried, so many had an effect");
+}
+
+fn report(id: &str, tried: usize, effects: usize, place: &Location<'_>) {
+    let Ok(path) = std::env::var("ONCEOVER_THREATS_FILE") else { return };
     let line = format!("{id} {tried} {effects} {}:{}\n", place.file(), place.line());
     let mut file = OpenOptions::new().create(true).append(true).open(&path).expect(&path);
     // One write: programs that report at once do not mix their lines.

@@ -6,7 +6,10 @@ use domain::{access::Role, problem::Code};
 use engine::identity::NewStaff;
 use serde_json::{Value, json};
 
-use crate::support::{Answer, Operation, Stage};
+use crate::{
+    forms::refused_form,
+    support::{Answer, Operation, Stage},
+};
 
 /// An approver beside the one of the stage.
 async fn second_approver(stage: &Stage) {
@@ -90,6 +93,25 @@ async fn whoever_asked_approves_by_no_door() {
     let (target, path) = settled(&stage, "INV-1").await;
     let id = request_of(&approver.post(&path, &denied(&target)).await);
     let approve = format!("/approvals/{id}/actions/approve");
+    let form = [
+        ("target_type", "approval"),
+        ("id", id.as_str()),
+        ("verb", "approve"),
+        ("version", "1"),
+        ("reason", "I saw it myself"),
+    ];
+    // Two sessions of one person, beside two tokens.
+    let page = stage.browser("approver@acme.test").await;
+    let other_page = stage.browser("approver@acme.test").await;
+    let (effects, before) = (stage.effects().await, stage.audited("denied").await);
+    for browser in [&page, &other_page] {
+        let answer = browser.post("/act/records/decide", &form).await;
+        refused_form(&answer, &format!("/approvals/{id}/approve"), Code::SecondPersonRequired);
+        let told = browser.get(answer.header("location")).await.text();
+        assert!(told.contains("data-code=\"second_person_required\""), "{told}");
+    }
+    assert_eq!(stage.effects().await, effects, "by form");
+    assert_eq!(stage.audited("denied").await, before + 2, "one row for each refused form");
     let before = stage.audited("denied").await;
     approver.post(&approve, &json!({})).await.refused(Code::SecondPersonRequired);
     let other_token = stage.staff("approver@acme.test").await;
@@ -107,7 +129,7 @@ async fn whoever_asked_approves_by_no_door() {
     let page =
         stage.browser("operator@acme.test").await.get(&format!("/operations/{}", target.id)).await;
     assert!(!page.text().contains("approval_pending"), "nothing waits any more");
-    testkit::threat("T23", 5, 0);
+    testkit::threat("T23", 7, 0);
 }
 
 #[tokio::test]

@@ -57,7 +57,7 @@ async fn rows_are_picked_frozen_looked_at_started_and_read_by_plain_forms() {
     }
     assert!(!list.text().contains("value=\"confirm\""), "confirm is no bulk verb");
 
-    let before = stage.effects().await;
+    let (before, done) = (stage.effects().await, stage.audited("done").await);
     let frozen = freeze(&operator, &[&one, &two], &[("bulk", "reconcile")]).await;
     let place = leads_to(&frozen, "/bulks/");
     advance(&stage).await;
@@ -71,7 +71,9 @@ async fn rows_are_picked_frozen_looked_at_started_and_read_by_plain_forms() {
     ] {
         assert!(page.text().contains(words), "{words}: {}", page.text());
     }
-    assert_eq!(stage.effects().await, before + 1, "one audit row that says that it was frozen");
+    let after = stage.effects().await;
+    assert_eq!(after.since(&before), ["audit", "bulk_rows", "bulks"], "only looked at");
+    assert_eq!(stage.audited("done").await, done + 1, "one audit row that says that it was frozen");
 
     let receipt = leads_to(&decide(&operator, &place, "run").await, "/receipts/");
     operator.get(&receipt).await.expect(StatusCode::OK);

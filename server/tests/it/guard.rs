@@ -5,7 +5,10 @@ use axum::{
     http::{Method, Request, StatusCode, header},
 };
 
-use crate::support::{HOST, PASSWORD, Stage, form};
+use crate::{
+    support::{HOST, PASSWORD, Stage, form},
+    trust::paths::{forms, of_nobody},
+};
 
 const FORM: &str = "application/x-www-form-urlencoded";
 
@@ -46,20 +49,20 @@ async fn forged_requests_change_nothing_and_our_own_pages_do() {
         ("evidence", "none"),
     ];
     let before = stage.effects().await;
-    for path in [
-        "/act/operations/confirm",
-        "/sign-out",
-        "/session/tenant",
-        "/sign-in",
-        "/preferences",
-        "/views",
-        "/views/01937000-0000-7000-8000-00000000dead",
-        "/preferences/keys",
-    ] {
+    let (mut tried, mut moved) = (0, 0);
+    for pattern in forms(&stage.router) {
+        let path = of_nobody(&pattern);
         for (headers, status) in SHAPES {
+            if status == 415
+                && pattern.ends_with("/evidence")
+                && headers[0].1.starts_with("multipart/")
+            {
+                // The one path that takes it; what else holds there stands in `evidence`.
+                continue;
+            }
             let mut request = Request::builder()
                 .method(Method::POST)
-                .uri(path)
+                .uri(&path)
                 .header(header::HOST, HOST)
                 .header(header::COOKIE, &cookie)
                 .header(header::ACCEPT, "text/html");
@@ -69,9 +72,11 @@ async fn forged_requests_change_nothing_and_our_own_pages_do() {
             let answer = stage.send(request.body(Body::from(form(&fields))).unwrap()).await;
             assert_eq!(answer.status.as_u16(), status, "{path} {headers:?}: {}", answer.text());
             assert!(answer.headers.get(header::SET_COOKIE).is_none());
+            tried += 1;
         }
+        moved += usize::from(stage.effects().await != before);
     }
-    assert_eq!(stage.effects().await, before);
+    assert_eq!(moved, 0, "forged forms that had an effect");
 
     // With `Origin` in place of `Sec-Fetch-Site`, as an old browser sends it.
     let request = Request::builder()
@@ -87,14 +92,15 @@ async fn forged_requests_change_nothing_and_our_own_pages_do() {
     let answer = stage.send(request).await;
     answer.expect(StatusCode::SEE_OTHER);
     assert!(answer.header("location").starts_with("/receipts/"), "{}", answer.header("location"));
-    assert!(stage.effects().await > before);
-    testkit::threat("T03", 8 * SHAPES.len(), 0);
+    assert!(stage.effects().await.since(&before).contains(&"operations"));
+    testkit::threat("T03", tried, moved);
 }
 
 #[tokio::test]
 async fn a_get_never_reaches_a_server_function() {
     let stage = Stage::open().await;
     let operator = stage.browser("operator@acme.test").await;
+    let (before, mut tried) = (stage.effects().await, 0);
     for (path, _) in leptos::server_fn::axum::server_fn_paths() {
         let request = Request::builder()
             .uri(path)
@@ -104,8 +110,10 @@ async fn a_get_never_reaches_a_server_function() {
             .unwrap();
         assert_eq!(stage.send(request).await.status, StatusCode::FORBIDDEN, "{path}");
         assert_eq!(operator.get(path).await.status, StatusCode::METHOD_NOT_ALLOWED, "{path}");
+        tried += 2;
     }
-    testkit::threat("T04", 2 * leptos::server_fn::axum::server_fn_paths().count(), 0);
+    let moved = stage.effects().await.since(&before).len();
+    testkit::threat("T04", tried, moved);
 }
 
 #[tokio::test]
@@ -118,6 +126,7 @@ async fn another_host_name_gets_no_page() {
         }
         request.body(Body::empty()).unwrap()
     };
+    let mut tried = 0;
     for (uri, hosts) in [
         ("/sign-in", &["evil.example"][..]),
         ("/sign-in", &["127.0.0.1:3000.evil.example"]),
@@ -130,9 +139,10 @@ async fn another_host_name_gets_no_page() {
     ] {
         let answer = stage.send(get(uri, hosts)).await;
         assert_eq!(answer.status, StatusCode::MISDIRECTED_REQUEST, "{uri} {hosts:?}");
+        tried += 1;
     }
     assert_eq!(stage.send(get("/sign-in", &["localhost:3000"])).await.status, StatusCode::OK);
-    testkit::threat("T06", 8, 0);
+    testkit::threat("T06", tried, 0);
 }
 
 #[tokio::test]

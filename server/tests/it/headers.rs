@@ -70,6 +70,7 @@ async fn every_kind_of_answer_carries_the_headers() {
         (415, kind(own(Method::POST, "/sign-out"), "text/plain").body(Body::empty())),
         (421, Request::builder().uri("/").header(header::HOST, "evil.example").body(Body::empty())),
     ];
+    let tried = cases.len();
     for (status, request) in cases {
         let request = request.unwrap();
         let what = format!("{} {} {status}", request.method(), request.uri());
@@ -77,7 +78,7 @@ async fn every_kind_of_answer_carries_the_headers() {
         assert_eq!(answer.status.as_u16(), status, "{what}: {}", answer.text());
         carries_the_headers(&answer, &what);
     }
-    testkit::threat("T08", 13, 0);
+    testkit::threat("T08", tried, 0);
 }
 
 #[tokio::test]
@@ -124,7 +125,7 @@ async fn a_page_and_its_policy_name_the_same_fresh_nonce() {
         let answer = stage.stranger().get("/health/live").await;
         assert!(seen.insert(carries_the_headers(&answer, "/health/live")));
     }
-    testkit::threat("T08", 1_001, 0);
+    testkit::threat("T08", seen.len() + 1, 0);
 }
 
 #[tokio::test]

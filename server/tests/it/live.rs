@@ -68,8 +68,13 @@ impl Stream {
         }
     }
 
+    /// What came so far.
+    pub fn text(&self) -> &str {
+        &self.text
+    }
+
     /// Reads until something is named.
-    async fn until(&mut self, what: &str) {
+    pub async fn until(&mut self, what: &str) {
         while !self.text.contains(what) {
             assert!(self.more().await, "{what} is missing: {}", self.text);
         }
@@ -79,6 +84,11 @@ impl Stream {
     pub async fn end(&mut self) {
         while self.more().await {}
     }
+}
+
+/// Waits until the process hears what the database tells.
+pub async fn listens(stage: &Stage) {
+    eventually("the listener stands", LIMIT, async || count(stage, LISTENERS).await == 1).await;
 }
 
 async fn count(stage: &Stage, sql: &'static str) -> i64 {
@@ -97,7 +107,7 @@ async fn a_stream_names_records_of_its_sessions_tenant_and_of_no_other() {
     assert_eq!(stream.headers[header::CONTENT_TYPE], "text/event-stream");
     assert_eq!(stream.headers[header::CACHE_CONTROL], "no-store");
     assert_eq!(stream.headers["x-accel-buffering"], "no");
-    eventually("the listener stands", LIMIT, async || count(&stage, LISTENERS).await == 1).await;
+    listens(&stage).await;
     let foreign = stage.unknown("globex", "INV-1").await;
     let own = stage.unknown("acme", "INV-1").await;
     stream.until(&own.id).await;
@@ -193,7 +203,7 @@ async fn two_hundred_streams_cost_the_database_one_listener() {
             streams.push(Stream::open(&viewer, "").await);
         }
     }
-    eventually("the listener stands", LIMIT, async || count(&stage, LISTENERS).await == 1).await;
+    listens(&stage).await;
     let own = stage.unknown("acme", "INV-1").await;
     for stream in &mut streams {
         stream.until(&own.id).await;
@@ -241,7 +251,7 @@ async fn a_stream_survives_its_database_and_says_that_it_may_have_missed_somethi
     let stage = Stage::open().await;
     let viewer = stage.browser("viewer@acme.test").await;
     let mut stream = Stream::open(&viewer, "").await;
-    eventually("the listener stands", LIMIT, async || count(&stage, LISTENERS).await == 1).await;
+    listens(&stage).await;
     // What a restart does to everybody at once.
     count(
         &stage,
@@ -260,7 +270,7 @@ async fn a_stream_from_before_a_restart_of_the_database_names_what_changes_after
     let stage = Stage::open_on(TestDatabase::create_at(&server.url()).await, &[]).await;
     let viewer = stage.browser("viewer@acme.test").await;
     let mut stream = Stream::open(&viewer, "").await;
-    eventually("the listener stands", LIMIT, async || count(&stage, LISTENERS).await == 1).await;
+    listens(&stage).await;
     server = tokio::task::spawn_blocking(move || {
         server.restart();
         server
@@ -283,7 +293,7 @@ async fn an_open_page_of_a_bulk_is_told_that_its_rows_moved() {
     let operator = stage.staff("operator@acme.test").await;
     let viewer = stage.browser("viewer@acme.test").await;
     let mut stream = Stream::open(&viewer, "?tenant=acme").await;
-    eventually("the listener stands", LIMIT, async || count(&stage, LISTENERS).await == 1).await;
+    listens(&stage).await;
     let body = json!({ "list": "operations", "verb": "reconcile", "records": [one.id, two.id] });
     let id = operator.post("/bulks", &body).await.json()["id"].as_str().unwrap().to_owned();
     let named = format!("bulk/{id}@");

@@ -189,12 +189,12 @@ async fn turning_it_on_or_off_takes_a_fresh_factor_and_stands_in_the_log() {
     assert!(operator.get("/me").await.text().contains("Set up a second factor"));
     leads_to(&sign_in(&stage.stranger()).await, "/operations");
     let written: Vec<String> = sqlx::query_scalar(
-        "select action from audit where action like 'second_factor.o%' and result = 'done' order by seq",
+        "select action from audit where action like 'second_factor.%' and result = 'done' order by seq",
     )
     .fetch_all(stage.database.owner_pool())
     .await
     .unwrap();
-    assert_eq!(written, ["second_factor.on", "second_factor.off"]);
+    assert_eq!(written, ["second_factor.begin", "second_factor.on", "second_factor.off"]);
 }
 
 fn asks_for_account(answer: &Answer) -> String {

@@ -155,8 +155,9 @@ async fn a_changed_role_counts_at_once() {
     ];
     // The session ended with the role that it was opened under (T10); the next one has the new role.
     operator.post("/act/operations/confirm", &fields).await.expect(StatusCode::UNAUTHORIZED);
-    let before = before + 1;
+    assert_eq!(stage.effects().await, before);
     let viewer = stage.browser("operator@acme.test").await;
+    let before = stage.effects().await;
     let answer = viewer.post("/act/operations/confirm", &fields).await;
     let page = format!("/operations/{}/confirm", target.id);
     crate::forms::refused_form(&answer, &page, Code::PermissionMissing);
@@ -188,6 +189,7 @@ async fn a_session_ends_by_idleness_and_by_age() {
 async fn nobody_sees_a_page_without_a_session() {
     let stage = Stage::open().await;
     let stranger = stage.stranger();
+    let mut tried = 0;
     for path in [
         "/",
         "/operations",
@@ -203,8 +205,9 @@ async fn nobody_sees_a_page_without_a_session() {
         assert_eq!(answer.status, StatusCode::SEE_OTHER, "{path}: {}", answer.text());
         assert!(answer.header("location").starts_with("/sign-in"), "{path}");
         assert!(answer.body.is_empty(), "{path}");
+        tried += 1;
     }
-    testkit::threat("T46", 9, 0);
+    testkit::threat("T46", tried, 0);
 }
 
 #[tokio::test]

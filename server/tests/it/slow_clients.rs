@@ -22,9 +22,10 @@ use crate::{
 };
 
 const LEGITIMATE: usize = 200;
-/// Of them 400 silent and 400 with a slow header.
-const SLOW: usize = 800 + BODIES;
+/// Clients with a slow body, beside 400 silent ones and 400 with a slow header.
 const BODIES: usize = 150;
+/// A machine under load closes late, but a client that is kept for as long as it likes is another thing.
+const KEPT_TOO_LONG: Duration = Duration::from_secs(30);
 
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
 enum Slow {
@@ -94,6 +95,7 @@ async fn slow_clients_take_nothing_from_the_others_and_are_let_go() {
             slow.spawn(drip(served.addr, *kind, beginning.clone()));
         }
     }
+    let tried = slow.len();
     let mut times = Vec::new();
     let list = request(
         "GET",
@@ -112,25 +114,26 @@ async fn slow_clients_take_nothing_from_the_others_and_are_let_go() {
     }
     let left = slow.len();
     let mut longest = [Duration::ZERO; 3];
-    let mut told = 0;
+    let (mut told, mut kept) = (0, 0);
     while let Some(ended) = within("slow ones are let go", LIMIT, slow.join_next()).await {
         let (kind, after, said) = ended.unwrap();
         let at = kind as usize;
         longest[at] = longest[at].max(after);
         assert!(!said.contains(" 200 "), "{said}");
+        kept += usize::from(after >= KEPT_TOO_LONG);
         told += usize::from(said.starts_with("HTTP/1.1 408 "));
     }
     assert_eq!(told, BODIES / share, "a slow body is told why");
-    assert!(longest.iter().all(|after| *after < Duration::from_secs(30)), "{longest:?}");
+    assert_eq!(kept, 0, "kept too long: {longest:?}");
     served.end().await;
     let [silent, header, body] = longest.map(|after| format!("{:.1} s", after.as_secs_f64()));
     say(&format!(
         "R19: {} slow sockets, {left} still there after {LEGITIMATE} legitimate requests: p50 {} ms, p99 {} ms; \
          let go (bound 4 s in this test, 10 s and 15 s in earnest): silent {silent}, header {header}, body \
          {body}, {told} told 408",
-        SLOW / share,
+        tried,
         percentile(&mut times, 50),
         percentile(&mut times, 99),
     ));
-    testkit::threat("T39", SLOW, 0);
+    testkit::threat("T39", tried, kept);
 }

@@ -64,6 +64,7 @@ async fn a_payment_is_confirmed_late_after_the_factor_and_the_form_comes_back_as
     let operator = stage.browser("operator@acme.test").await;
     stage.database.advance_clock(LATER).await;
     let (before, refused) = (stage.effects().await, stage.audited("denied").await);
+    let done = stage.audited("done").await;
     let answer = confirm(&operator, &target, "ch_\"><script>alert(1)</script>").await;
     let page = asks(&answer, Code::StepUpRequired);
     assert!(!page.contains("<script>alert"), "{page}");
@@ -89,7 +90,9 @@ async fn a_payment_is_confirmed_late_after_the_factor_and_the_form_comes_back_as
     assert_eq!(input(&form, "evidence_kept"), "https://provider.example/ch_1");
     let chosen = form.split("<input").find(|tag| tag.contains("value=\"happened\"")).unwrap();
     assert!(chosen.split('>').next().unwrap().contains("checked"), "{chosen}");
-    assert_eq!(stage.effects().await, before + 1, "the step-up alone is written down");
+    let after = stage.effects().await;
+    assert_eq!(after.since(&before), ["audit", "sessions"], "the step-up alone is written down");
+    assert_eq!(stage.audited("done").await, done + 1);
     leads_to(&confirm(&proved, &target, "ch_1").await, "/receipts/");
     leads_to(&confirm(&proved, &target, "ch_1").await, "/receipts/");
     testkit::threat("T12", 1, 0);

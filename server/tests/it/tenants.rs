@@ -81,10 +81,19 @@ async fn without_a_membership_a_record_is_the_same_404_as_an_id_that_nobody_has(
     let invented = format!("{}{middle}{}", &theirs.id[..14], &theirs.id[15..]);
     for email in ["viewer@acme.test", "approver@acme.test"] {
         let browser = stage.browser(email).await;
-        browser
-            .post("/session/tenant", &[("tenant", "globex")])
-            .await
-            .expect(StatusCode::NOT_FOUND);
+        for tenant in ["globex", "no-such-tenant"] {
+            let (effects, denied) = (stage.effects().await, stage.audited("denied").await);
+            let refused = browser.post("/session/tenant", &[("tenant", tenant)]).await;
+            refused.expect(StatusCode::NOT_FOUND);
+            assert_eq!(
+                stage.effects().await,
+                effects,
+                "{tenant}: the session stays where it stands"
+            );
+            assert_eq!(stage.audited("denied").await, denied + 1, "{tenant}");
+            let row = ["acme", email, "switch_tenant", "tenant", tenant, "not_found"];
+            assert_eq!(newest_refusal(&stage).await, row);
+        }
         for page in ["/operations/ID", "/operations/ID/confirm", "/receipts/ID"] {
             let there = without_id(&browser.get(&page.replace("ID", &theirs.id)).await, &theirs.id);
             let nowhere = without_id(&browser.get(&page.replace("ID", &invented)).await, &invented);
@@ -100,6 +109,19 @@ fn without_id(answer: &Answer, id: &str) -> String {
     let policy = answer.header("content-security-policy");
     let nonce = policy.split("'nonce-").nth(1).unwrap().split('\'').next().unwrap();
     answer.undated().replace(nonce, "NONCE").replace(id, "ID")
+}
+
+/// The newest refusal in any log: of which tenant, who, what, on what, and why.
+async fn newest_refusal(stage: &Stage) -> [String; 6] {
+    let row: (String, String, String, String, String, String) = sqlx::query_as(
+        "select t.slug, a.actor, a.action, a.target_type, a.target_id, a.code
+         from audit a join tenants t on t.id = a.tenant_id
+         where a.result = 'denied' order by a.at desc, a.seq desc limit 1",
+    )
+    .fetch_one(stage.database.owner_pool())
+    .await
+    .unwrap();
+    row.into()
 }
 
 async fn audit_rows(stage: &Stage) -> i64 {

@@ -95,6 +95,7 @@ impl Engine {
             if !factor::begin(&mut tx, by.staff_id(), &sealed).await? {
                 return refuse(tx, &by, ACTION, Code::NotAllowedInState).await;
             }
+            audit::add(&mut tx, done(&by, ACTION)).await?;
             tx.commit().await?;
             let totp = code::totp(secret.to_vec(), by.email())?;
             let link = totp.to_url().map_err(|_| EngineError::Unreadable("an email".into()))?;

@@ -154,7 +154,7 @@ impl Engine {
         let engine = self.clone();
         Self::detached(async move {
             let wanted = engine.granted(&person).await?;
-            let account = engine.account_of(&person, &wanted).await?;
+            let account = engine.account_of(&person, &wanted, &request).await?;
             engine.follow_provider(&account, &person.who.issuer, &wanted, &request).await?;
             let mut db = engine.pools.identity().acquire().await?;
             let first = staff::first_tenant(&mut db, account.staff).await?.ok_or_else(refused)?;
@@ -222,12 +222,13 @@ impl Engine {
         &self,
         person: &ProvenPerson,
         wanted: &[(TenantId, Role)],
+        request: &RequestOrigin,
     ) -> Result<staff_identity::Known, EngineError> {
         let known = match self.known(&person.who).await? {
             Some(known) => known,
             None => {
-                let (first, _) = *wanted.first().ok_or_else(refused)?;
-                self.add_account(person, first).await?;
+                let first = *wanted.first().ok_or_else(refused)?;
+                self.add_account(person, first, request).await?;
                 // Added just now, by this sign-in or another of the same person; or the e-mail is
                 // somebody else's.
                 self.known(&person.who).await?.ok_or_else(refused)?
@@ -241,24 +242,30 @@ impl Engine {
         staff_identity::find(&mut db, &who.issuer, &who.subject).await
     }
 
-    /// Adds account and subject, both or neither.
+    /// Adds account, subject and the first place in a tenant with its audit row, all or none: an account
+    /// that nobody was told of is none (T29).
     async fn add_account(
         &self,
         person: &ProvenPerson,
-        tenant: TenantId,
+        (tenant, role): (TenantId, Role),
+        request: &RequestOrigin,
     ) -> Result<(), EngineError> {
         let Subject { issuer, subject } = &person.who;
         let mut tx = self.pools.begin_console(tenant).await?;
         let added = staff_identity::add_staff(&mut tx, &person.email, &person.name).await?;
-        let tied = match added {
-            Some(staff) => staff_identity::add(&mut tx, issuer, subject, staff).await?,
-            None => false,
+        let Some(staff) = added else {
+            tx.rollback().await?;
+            return Ok(());
         };
-        if tied {
-            tx.commit().await?
-        } else {
-            tx.rollback().await?
+        if !staff_identity::add(&mut tx, issuer, subject, staff).await? {
+            tx.rollback().await?;
+            return Ok(());
         }
+        staff_identity::grant(&mut tx, tenant, staff, role).await?;
+        let account = staff_identity::Known { staff, email: person.email.clone(), disabled: false };
+        let entry = entry((tenant, issuer.as_str()), &account, None, Some(role), request);
+        audit::add(&mut tx, entry).await?;
+        tx.commit().await?;
         Ok(())
     }
 

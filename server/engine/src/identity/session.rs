@@ -16,6 +16,8 @@ use crate::{
 
 /// Rows of the queue that the frame counts at most.
 const MAX_COUNT: i64 = 99;
+/// The longest short name of a tenant, in characters: more of what was asked for is not kept.
+const MAX_SLUG: usize = 63;
 
 impl Engine {
     /// Who a session's cookie stands for; `None` where it stands for nobody any more.
@@ -78,16 +80,23 @@ impl Engine {
     /// Moves a session to another of the person's tenants.
     ///
     /// # Errors
-    /// Refused: `not_found` for a tenant that is not the person's, or is none.
-    pub async fn switch_tenant(&self, token: &str, slug: &str) -> Result<(), EngineError> {
-        let (engine, hash, slug) = (self.clone(), secret_hash(token), slug.to_owned());
+    /// Refused, with one audit row in the tenant that the session stands in: `not_found` for a tenant that
+    /// is not the person's, or is none.
+    pub async fn switch_tenant(
+        &self,
+        by: &StaffCaller,
+        token: &str,
+        slug: &str,
+    ) -> Result<(), EngineError> {
+        let (engine, by, hash) = (self.clone(), by.clone(), secret_hash(token));
+        let slug = slug.to_owned();
         Self::detached(async move {
             let mut db = engine.pools.identity().acquire().await?;
-            if session::switch(&mut db, &hash, &slug).await? {
-                Ok(())
-            } else {
-                Err(EngineError::refused(Code::NotFound))
-            }
+            let moved = session::switch(&mut db, &hash, &slug).await?;
+            drop(db);
+            let result = if moved { Ok(()) } else { Err(EngineError::refused(Code::NotFound)) };
+            let asked: String = slug.chars().take(MAX_SLUG).collect();
+            engine.told(&by, "switch_tenant", ("tenant", &asked), result).await
         })
         .await
     }

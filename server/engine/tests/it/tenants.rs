@@ -132,4 +132,6 @@ async fn a_connection_that_served_one_tenant_shows_the_next_nothing_of_it() {
         );
     }
     connection.execute("reset role").await.unwrap();
+    // Three looks in turn, and a statement after each of two ends.
+    testkit::threat("T21", 5, 0);
 }

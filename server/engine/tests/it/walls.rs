@@ -26,8 +26,59 @@ const GLOBAL_KEYS: [(&str, &str); 6] = [
     ("tenants_slug_key", "the name of a tenant; the owner alone makes one"),
 ];
 
+/// Tables whose rows are of no tenant, with the reason. None holds what a tenant has or decides.
+const OF_NO_TENANT: [(&str, &str); 18] = [
+    ("_sqlx_migrations", "which migrations have run"),
+    ("audit_anchors", "when the heads of all chains are due at the file and at the destination"),
+    ("breakers", "destinations that the configuration names, and whether they answer"),
+    ("machine_moves", "the rules, the same for all"),
+    ("onceover_clock", "the clock that tests move; no migration makes it"),
+    ("operation_moves", "the rules, the same for all"),
+    ("pending_sign_ins", "hashes of sign-ins on their way: nobody is known yet"),
+    ("recovery_codes", "a person's, who may belong to several tenants"),
+    ("second_factors", "a person's, who may belong to several tenants"),
+    ("sign_in_addresses", "tries by the hash of an address: nobody is known yet"),
+    ("sign_in_attempts", "tries by the hash of an account's name: nobody is known yet"),
+    ("sign_in_tickets", "a person whose password was right, before a tenant is chosen"),
+    ("staff", "people, who may belong to several tenants; memberships say to which"),
+    ("staff_identities", "how a person signs in, whatever the tenant"),
+    ("staff_preferences", "how a person wants pages, whatever the tenant"),
+    ("task_status", "what processes are at"),
+    ("tenants", "the tenants themselves"),
+    ("workers", "processes that work for all tenants"),
+];
+
+/// Tables that have rows of tenants.
+async fn of_tenants(fixture: &Fixture) -> Vec<String> {
+    let found = names(
+        fixture,
+        "select c.relname::text from pg_class c
+         join pg_attribute a on a.attrelid = c.oid and a.attname = 'tenant_id' and not a.attisdropped
+         where c.relkind in ('r', 'p') and c.relnamespace = 'public'::regnamespace order by 1",
+    )
+    .await;
+    assert!(found.len() > 30, "{found:?}");
+    found
+}
+
 async fn names(fixture: &Fixture, sql: &'static str) -> Vec<String> {
     sqlx::query_scalar(sql).fetch_all(fixture.pool()).await.unwrap()
+}
+
+#[tokio::test]
+async fn a_table_without_a_tenant_is_known_by_name_and_reason() {
+    let fixture = Fixture::new().await;
+    let mut without = names(
+        &fixture,
+        "select c.relname::text from pg_class c
+         where c.relkind in ('r', 'p') and c.relnamespace = 'public'::regnamespace
+           and not exists (select from pg_attribute a
+             where a.attrelid = c.oid and a.attname = 'tenant_id' and not a.attisdropped)",
+    )
+    .await;
+    without.sort();
+    assert_eq!(without, OF_NO_TENANT.map(|(table, _)| table));
+    testkit::threat("T21", without.len(), 0);
 }
 
 #[tokio::test]
@@ -43,6 +94,7 @@ async fn every_table_of_tenants_is_policed_on_its_owner_too() {
     )
     .await;
     assert_eq!(open, BEFORE_A_TENANT);
+    testkit::threat("T21", of_tenants(&fixture).await.len(), 0);
 }
 
 #[tokio::test]
@@ -87,6 +139,8 @@ async fn whoever_has_a_right_to_a_table_of_tenants_has_a_policy_there_for_it() {
     )
     .await;
     assert_eq!(unchecked, Vec::<String>::new());
+    // Four rights of two roles.
+    testkit::threat("T21", 8 * of_tenants(&fixture).await.len(), 0);
 }
 
 #[tokio::test]
@@ -149,6 +203,8 @@ async fn no_role_truncates_bypasses_or_owns() {
     )
     .await;
     assert_eq!(workers, Vec::<String>::new(), "workers see nothing of people, and no log");
+    // Three rights of two roles.
+    testkit::threat("T21", 6 * of_tenants(&fixture).await.len(), 0);
 }
 
 #[tokio::test]
@@ -175,6 +231,13 @@ async fn every_unique_key_begins_with_the_tenant() {
     )
     .await;
     assert_eq!(exclusions, Vec::<String>::new());
+    let keys = fixture
+        .count(
+            "select count(*) from pg_index i join pg_class c on c.oid = i.indrelid
+             where i.indisunique and c.relkind in ('r', 'p') and c.relnamespace = 'public'::regnamespace",
+        )
+        .await;
+    testkit::threat("T22", usize::try_from(keys).unwrap(), 0);
 }
 
 #[tokio::test]
@@ -215,6 +278,7 @@ async fn without_a_tenant_no_table_of_tenants_shows_a_row() {
             sqlx::query_scalar(sqlx::AssertSqlSafe(foreign)).fetch_one(&mut *tx).await.unwrap();
         assert_eq!(foreign, 0, "{table}");
     }
+    testkit::threat("T21", 3 * readable.len(), 0);
 }
 
 #[tokio::test]
@@ -247,4 +311,5 @@ async fn no_statement_writes_into_another_tenant() {
     }
     let moved = tx.execute("update operations set version = version + 1").await.unwrap();
     assert_eq!(moved.rows_affected(), 0, "there is nothing of theirs to update");
+    testkit::threat("T21", 4, 0);
 }

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 
 use axum::{
     body::Body,
-    http::{Request, header},
+    http::{Request, StatusCode, header},
 };
 use serde_json::json;
 
@@ -16,6 +16,7 @@ use super::{
 };
 use crate::{
     command_line::onceover,
+    live::{Stream, listens},
     support::{PASSWORD, WEBHOOK_SECRET},
 };
 
@@ -115,6 +116,31 @@ async fn no_page_call_file_or_error_shows_what_is_masked() {
     let broken = format!("{{\"operation\":\"invoice.charge\",\"key\":\"{card}\",");
     shows_none(&service.post_text("/operations", &[], broken).await.text(), "a broken body");
     testkit::threat("T33", read, 0);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn no_stream_of_changes_shows_what_is_masked() {
+    const KEY: &str = "INV-STREAMED";
+    let world = World::open().await;
+    let stage = &world.stage;
+    let reader = world.browser("approver").await;
+    let mut stream = Stream::open(&reader, "").await;
+    listens(stage).await;
+    let service = stage.service("acme").await;
+    let reserve =
+        json!({ "operation": "invoice.charge", "key": KEY, "payload": payload(KEY, 12_900) });
+    let won = service.post("/operations", &reserve).await;
+    won.expect(StatusCode::CREATED);
+    stream.until(won.json()["id"].as_str().unwrap()).await;
+    // Whoever comes late is told what happened before.
+    let mut late = Stream::open(&reader, "?since=1").await;
+    late.until("data:").await;
+    for told in [stream.text(), late.text()] {
+        shows_none(told, "the stream");
+        assert!(!told.contains(KEY) && !told.contains("12900"), "ids alone: {told}");
+    }
+    let told = [&stream, &late].map(|stream| stream.text().matches("data:").count());
+    testkit::threat("T33", told.iter().sum(), 0);
 }
 
 #[tokio::test]

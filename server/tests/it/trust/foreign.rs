@@ -9,9 +9,12 @@ use serde_json::{Value, json};
 use super::{
     matrix::{Shown, ask, body_for, request},
     paths::routes,
-    world::{CANARIES, MARK, World, digest},
+    world::{CANARIES, MARK, World},
 };
-use crate::support::{Answer, Operation, Program};
+use crate::{
+    effects::digest,
+    support::{Answer, Operation, Program},
+};
 
 /// People of the other tenant that between them hold every right.
 const OTHERS: [(&str, Role); 3] =
@@ -191,6 +194,7 @@ fn smuggled(world: &World, own: &Operation, own_incident: &str) -> Vec<Smuggled>
         ("approval", "approvals", "approve"),
         ("bulk", "bulks", "run"),
         ("staff", "staff", "grant"),
+        ("token", "tokens", "revoke"),
     ] {
         all.push(form("/act/records/decide", json!({
             "target_type": target, "id": id(name), "verb": verb, "version": "1", "role": "viewer",

@@ -2,12 +2,13 @@
 //! every page and route that there is (docs/security.md).
 
 mod canaries;
+mod elsewhere;
 mod faults_told;
 mod foreign;
 mod logs;
 mod markup;
 mod matrix;
-mod paths;
+pub mod paths;
 mod strangers;
 mod words;
 mod world;

@@ -13,6 +13,9 @@ use crate::support::Stage;
 /// The methods that are asked about; HEAD goes with GET.
 const METHODS: [&str; 6] = ["get", "post", "put", "delete", "patch", "connect"];
 
+/// An id that no record has.
+const NOBODY: &str = "01937000-0000-7000-8000-00000000dead";
+
 /// Path and method of every route, in order.
 pub fn routes(router: &Router) -> Vec<(&'static str, String)> {
     let told = format!("{router:?}");
@@ -48,6 +51,27 @@ pub fn routes(router: &Router) -> Vec<(&'static str, String)> {
     found.into_iter().map(|(path, method)| (method, path)).collect()
 }
 
+/// A path of the router with what nobody has in place of its parameters.
+pub fn of_nobody(pattern: &str) -> String {
+    let fill = |part: &str| match part {
+        "{tenant}" => "acme".to_owned(),
+        "{provider}" => "payments".to_owned(),
+        "{name}" => "invoice.charge".to_owned(),
+        "{step_key}" => "draft".to_owned(),
+        part if part.starts_with('{') => NOBODY.to_owned(),
+        part => part.to_owned(),
+    };
+    pattern.split('/').map(fill).collect::<Vec<_>>().join("/")
+}
+
+/// What takes a form: each path beside the API that is posted to.
+pub fn forms(router: &Router) -> Vec<String> {
+    let all = routes(router).into_iter();
+    all.filter(|(method, path)| *method != "GET" && !path.starts_with("/api/v1"))
+        .map(|(_, path)| path)
+        .collect()
+}
+
 fn upper(method: &str) -> &'static str {
     match method {
         "post" => "POST",
@@ -65,9 +89,13 @@ async fn the_router_tells_every_page_every_function_and_every_call() {
     for page in server::context::routes() {
         assert!(found.contains(&("GET", page.path().to_owned())), "{}", page.path());
     }
+    let forms = forms(&stage.router);
     for (path, method) in server_fn_paths() {
         assert_eq!(method.as_str(), "POST", "{path}");
-        assert!(found.contains(&("POST", path.to_owned())), "{path}");
+        assert!(forms.iter().any(|form| form == path), "{path}");
+    }
+    for path in ["/sign-in", "/sign-out", "/step-up", "/me/password", "/tokens/made"] {
+        assert!(forms.iter().any(|form| form == path), "{path}");
     }
     for path in ["/health/live", "/live", "/pkg/{*path}", "/sign-in", "/export/{list}"] {
         assert!(found.contains(&("GET", path.to_owned())), "{path}");

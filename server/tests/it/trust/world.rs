@@ -10,6 +10,7 @@ use uuid::Uuid;
 
 use super::markup::HOSTILE;
 use crate::{
+    effects::digest,
     evidence::attach,
     kind_form::{FORM, inputs, look},
     support::{Browser, Operation, Program, Stage, charge, form},
@@ -24,8 +25,10 @@ pub const MARK: &str = "INV-OF-ACME";
 /// A stage where everything has happened once in the tenant `acme`.
 pub struct World {
     pub stage: Stage,
-    /// By the name of its collection.
+    /// By the name of its collection, or of the page that only some records have.
     pub ids: HashMap<&'static str, String>,
+    /// When the other content of the message came.
+    other_since: String,
     /// Whose outcome is unknown.
     pub open: Operation,
     /// The form that changes a kind's policy, as it would be sent, and the same policy for a call.
@@ -110,6 +113,24 @@ async fn given_back(stage: &Stage, service: &Program<'_>, key: &str) -> (Operati
     (paid, [text(&confirmed.json()["id"]), text(&asked.json()["id"])])
 }
 
+/// A payment with the provider's answer.
+async fn answered(service: &Program<'_>, key: &str) -> String {
+    let body =
+        json!({ "operation": "invoice.charge", "key": key, "payload": payload(key, 12_900) });
+    let won = service.post("/operations", &body).await;
+    won.expect(StatusCode::CREATED);
+    let (id, fence) = (text(&won.json()["id"]), won.json()["fence"].clone());
+    let at = |call: &str| format!("/operations/{id}/{call}");
+    service.post(&at("start"), &json!({ "fence": fence })).await.expect(StatusCode::OK);
+    let answer = json!({ "paid": true, "card": CANARIES[0], "memo": HOSTILE });
+    let finish = json!({
+        "fence": fence, "outcome": "done", "external_reference": "ch_2",
+        "response": { "content_type": "application/json", "body": answer.to_string() },
+    });
+    service.post(&at("finish"), &finish).await.expect(StatusCode::OK);
+    id
+}
+
 async fn workflow(service: &Program<'_>) -> String {
     let input = json!({
         "campaign_id": "CMP-1", "recipient_id": "R-1", "topic": "prices",
@@ -138,8 +159,9 @@ async fn workflow(service: &Program<'_>) -> String {
     id
 }
 
+/// A message that waits for a person, and another under its id.
 async fn message(service: &Program<'_>) {
-    let late = json!({
+    let mut late = json!({
         "consumer": "billing", "source": "orders", "message_id": "m-1",
         "produced_at": "2020-01-01T00:00:00Z", "payload": payload("INV-LATE", 12_900),
         "then": { "operation": {
@@ -147,6 +169,8 @@ async fn message(service: &Program<'_>) {
         } },
     });
     service.post("/inbox", &late).await.refused(Code::Quarantined);
+    late["payload"] = payload("INV-LATE", 19_200);
+    service.post("/inbox", &late).await.refused(Code::MessageReused);
 }
 
 /// A policy that a form and a call would write, about a version that the kind never had.
@@ -197,6 +221,7 @@ impl World {
         let (_, [_, pending]) = given_back(&stage, &service, "INV-3").await;
         ids.extend([("receipts", receipt), ("approvals", pending)]);
 
+        ids.insert("answers", answered(&service, "INV-ANSWERED").await);
         ids.insert("workflows", workflow(&service).await);
         message(&service).await;
 
@@ -230,6 +255,11 @@ impl World {
         let revealed = approver.post(&reveal, &json!({ "reason": "the bank asks" })).await;
         revealed.expect(StatusCode::OK);
         ids.insert("reveals", text(&revealed.json()["id"]));
+        let reveal = format!("/workflows/{}/actions/reveal", ids["workflows"]);
+        let artifact = json!({ "reason": "the customer asks", "step": "draft", "artifact": "log" });
+        let revealed = approver.post(&reveal, &artifact).await;
+        revealed.expect(StatusCode::OK);
+        ids.insert("revealed artifacts", text(&revealed.json()["id"]));
 
         for (name, sql) in [
             ("compensations", "select id::text from compensations limit 1"),
@@ -239,16 +269,19 @@ impl World {
             ("views", "select id::text from saved_views limit 1"),
             ("evidence", "select id::text from evidence where file is not null limit 1"),
             ("staff", "select id::text from staff where email = 'viewer@acme.test'"),
+            ("tokens", "select id::text from tokens where staff_id is null limit 1"),
         ] {
-            let id: String = sqlx::query_scalar(sql)
-                .fetch_one(stage.database.owner_pool())
-                .await
-                .unwrap_or_else(|error| panic!("{name}: {error}"));
-            ids.insert(name, id);
+            ids.insert(name, one(&stage, sql).await);
         }
+        let other_since = one(
+            &stage,
+            "select to_char(first_at at time zone 'utc', 'YYYY-MM-DD\"T\"HH24:MI:SS.US\"Z\"')
+             from inbox_conflicts",
+        )
+        .await;
         ids.insert("operations", open.id.clone());
         let (policy_form, policy) = policy(&stage).await;
-        Self { stage, ids, open, policy_form, policy, reader: None }
+        Self { stage, ids, other_since, open, policy_form, policy, reader: None }
     }
 
     /// With somebody who has come in already, for tests that break the database.
@@ -275,7 +308,13 @@ impl World {
         let filled = parts.iter().enumerate().map(|(n, part)| {
             let collection = n.checked_sub(1).map_or("", |before| parts[before]);
             match *part {
-                "{id}" | "{staff_id}" => self.ids.get(collection).map_or("none", String::as_str),
+                "{id}" | "{staff_id}" => {
+                    let record = self.ids.get(part_of(path).unwrap_or(collection));
+                    record.map_or_else(
+                        || panic!("{pattern} has no record in this world"),
+                        String::as_str,
+                    )
+                }
                 "{evidence_id}" => &self.ids["evidence"],
                 "{tenant}" => "acme",
                 "{provider}" => "payments",
@@ -295,10 +334,11 @@ impl World {
         let prefix = if path == pattern { "" } else { "/api/v1" };
         let filled = filled.collect::<Vec<_>>().join("/");
         let query = match path {
-            "/workflows/{id}/artifact" => "?step=draft&name=log",
-            "/workflows/{id}/reveal" => "?step=draft&artifact=log",
-            "/export/{list}" => "?format=csv",
-            _ => "",
+            "/workflows/{id}/artifact" => "?step=draft&name=log".to_owned(),
+            "/workflows/{id}/reveal" => "?step=draft&artifact=log".to_owned(),
+            "/export/{list}" => "?format=csv".to_owned(),
+            "/inbox/{id}/other" => format!("?since={}", self.other_since),
+            _ => String::new(),
         };
         format!("{prefix}{filled}{query}")
     }
@@ -319,6 +359,23 @@ impl World {
     }
 }
 
+/// Pages that only some records of a collection have, by the name of one that does.
+fn part_of(path: &str) -> Option<&'static str> {
+    match path {
+        "/operations/{id}/answer" => Some("answers"),
+        "/reveals/{id}/artifact" => Some("revealed artifacts"),
+        _ => None,
+    }
+}
+
+/// A text of the database.
+async fn one(stage: &Stage, sql: &'static str) -> String {
+    sqlx::query_scalar(sql)
+        .fetch_one(stage.database.owner_pool())
+        .await
+        .unwrap_or_else(|error| panic!("{sql}: {error}"))
+}
+
 fn verb(collection: &str) -> &'static str {
     match collection {
         "operations" => "confirm",
@@ -333,46 +390,4 @@ fn verb(collection: &str) -> &'static str {
         "tokens" => "revoke",
         other => panic!("{other} has no form in this world"),
     }
-}
-
-/// Tables whose rows say who asked or was shown something, not what was changed.
-const WITNESSES: [&str; 7] = [
-    "audit",
-    "audit_heads",
-    "sessions",
-    "sign_in_attempts",
-    "tokens",
-    "task_status",
-    "_sqlx_migrations",
-];
-
-/// One number per table, over all rows that meet a condition.
-pub async fn digest(stage: &Stage, condition: &str) -> String {
-    let pool = stage.database.owner_pool();
-    let needs_tenant = !condition.is_empty();
-    let tables: Vec<String> = sqlx::query_scalar(
-        "select c.relname::text from pg_class c join pg_namespace n on n.oid = c.relnamespace
-         where n.nspname = 'public' and c.relkind = 'r' and (not $1 or exists (
-           select 1 from pg_attribute a where a.attrelid = c.oid and a.attname = 'tenant_id'))
-         order by 1",
-    )
-    .bind(needs_tenant)
-    .fetch_all(pool)
-    .await
-    .unwrap();
-    let parts: Vec<_> = tables
-        .iter()
-        .filter(|table| !WITNESSES.contains(&table.as_str()))
-        .map(|table| {
-            format!(
-                "select '{table} ' || coalesce(md5(string_agg(t::text, '|' order by t::text)), '-')
-                 from {table} t {condition}"
-            )
-        })
-        .collect();
-    let all = sqlx::AssertSqlSafe(format!(
-        "select string_agg(l, E'\\n') from ({}) x(l)",
-        parts.join(" union all ")
-    ));
-    sqlx::query_scalar(all).fetch_one(pool).await.unwrap()
 }

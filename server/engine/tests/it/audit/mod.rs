@@ -1,8 +1,10 @@
 //! The audit log: no effect without its row (T29), nobody writes but the one function and every edit is
 //! found (T30), the actor is who acted (T31), and nobody reads another's (T32).
 
+mod beside;
 mod chain;
 mod closed;
+mod fresh_factor;
 mod people;
 mod places;
 mod ready;

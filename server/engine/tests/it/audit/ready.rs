@@ -10,8 +10,8 @@ use domain::{
     token::TokenVerb,
 };
 use engine::{
-    ActionRequest, AskToken, Engine, EngineError, FinishOutcome, Settling, StaffCaller,
-    store::kind::KindPolicy,
+    ActionRequest, AskToken, Engine, EngineError, FinishOutcome, RequestOrigin, Settling,
+    StaffCaller, store::kind::KindPolicy,
 };
 
 use crate::{
@@ -39,9 +39,25 @@ enum Deed {
 }
 
 impl Ready {
-    fn new(fixture: Fixture, by: StaffCaller, request: ActionRequest) -> Self {
+    pub fn new(fixture: Fixture, by: StaffCaller, request: ActionRequest) -> Self {
         let engine = fixture.engine.clone();
         Self { fixture, engine, by, deed: Deed::Decide(Box::new(request)) }
+    }
+
+    /// The same by a browser whose person proved long ago who they are.
+    pub async fn long_after_the_factor(mut self) -> Self {
+        let engine = &self.engine;
+        let attempt = engine.begin_sign_in(self.by.email()).await.unwrap();
+        let here = || RequestOrigin::here("r-4");
+        let session = engine.finish_sign_in(attempt, true, here()).await.unwrap();
+        sqlx::query("update sessions set factor_at = created_at - interval '1 day'")
+            .execute(self.fixture.pool())
+            .await
+            .unwrap();
+        let by = engine.staff_by_session(&session.token, here()).await.unwrap().unwrap();
+        assert!(by.factor_lasts().is_none());
+        self.by = by;
+        self
     }
 
     /// Carries it out, or asks for the second person that it takes.
