@@ -2,7 +2,7 @@
 # codes pass through unchanged.
 
 .DEFAULT_GOAL := help
-.PHONY: help demo release dev test browser-all faults fuzz bench check queries fmt
+.PHONY: help demo release dev test browser-all faults fuzz mutants bench check queries fmt
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-11s %s\n", $$1, $$2 }' Makefile
@@ -29,6 +29,9 @@ faults: ## the long fault suite, with its controls; FAULT_SEED repeats a run
 
 fuzz: ## ten minutes of coverage-guided fuzzing for each target; FUZZ_SECONDS=60 for less
 	@ci/fuzz.sh $(FUZZ_SECONDS)
+
+mutants: ## would a test notice a changed line in what decides? An hour; MUTANTS="domain engine server" chooses
+	@ci/mutants.sh $(MUTANTS)
 
 bench: ## figures beside their floors, a few minutes; FULL=1 the long form, FIGURES="life outbox" some
 	@ci/bench.sh $(if $(FULL),--full) $(FIGURES)
