@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
-# Advisories, licences, bans and sources of every locked crate, by cargo-deny (deny.toml).
+# Advisories, licences, bans and sources of every locked crate, by cargo-deny (deny.toml); advisories of
+# the web tools by npm, where its registry answers.
 #
 # Owns: where the advisory database comes from and that its date is told. A copy on this
 # machine first (ONCEOVER_ADVISORY_DB: a folder or a .tgz; else a shared folder
@@ -58,10 +59,40 @@ scanner_sees() {
     echo 'T45 1 0 ci/supply.sh' >target/threats.check
 }
 
+# The fuzzer's lock: nothing of it is linked into what ships, so its licences are its own affair; an
+# exception of ours that it does not need is no fault there.
+fuzzers_lock() {
+    local judged=(bans sources)
+    [[ " $* " != *" advisories "* ]] || judged+=(advisories)
+    crates server/fuzz/Cargo.toml || give_up "the crates of server/fuzz/Cargo.lock could not be fetched"
+    cargo deny --manifest-path server/fuzz/Cargo.toml --config deny.toml --log-level error --frozen \
+        check --hide-inclusion-graph --allow advisory-not-detected "${judged[@]}"
+}
+
+# npm ends with 1 for a fault that is known as for a registry that answers no audits: its report tells.
+web_tools() {
+    local report="$TOOLS/log/npm-audit.json"
+    limited npm audit --prefix end2end --package-lock-only --json >"$report" 2>"$TOOLS/log/npm-audit.log" || true
+    node - "$report" <<'END'
+const text = require('node:fs').readFileSync(process.argv[2], 'utf8')
+let report = {}
+try { report = JSON.parse(text) } catch {}
+if (!report.auditReportVersion) {
+  console.log('web tools: advisories SKIPPED, the registry of npm answers no audits here')
+  process.exit(0)
+}
+const found = Object.values(report.vulnerabilities).map((each) => `${each.name} (${each.severity})`)
+console.log(found.length ? `web tools: known faults in ${found.join(', ')}` : 'web tools: no known fault')
+process.exit(found.length ? 1 : 0)
+END
+}
+
+code=0
+web_tools || code=1
 checks=(bans licenses sources)
 have cargo-deny || {
     say "supply: SKIPPED, cargo-deny is not installed (run ci/setup.sh check)"
-    exit 0
+    exit "$code"
 }
 if source=$(local_copy); then
     adopt "$source" || give_up "$source holds no advisories"
@@ -76,3 +107,5 @@ fi
 [[ " ${checks[*]} " != *" advisories "* ]] || scanner_sees
 crates Cargo.toml || give_up "the crates of Cargo.lock could not be fetched"
 cargo deny --log-level error --frozen check --hide-inclusion-graph "${checks[@]}"
+fuzzers_lock "${checks[@]}"
+exit "$code"
