@@ -42,6 +42,7 @@ mod preferences;
 mod refusals;
 mod reveal;
 mod saved_views;
+mod schedule;
 mod search;
 mod second_factor;
 mod sign_in;
