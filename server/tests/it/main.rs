@@ -39,6 +39,7 @@ mod polling;
 mod poolers;
 mod pools;
 mod preferences;
+mod proxied;
 mod refusals;
 mod reveal;
 mod saved_views;
