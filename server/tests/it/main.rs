@@ -47,6 +47,7 @@ mod schedule;
 mod search;
 mod second_factor;
 mod sign_in;
+mod sign_in_memory;
 mod sign_in_timing;
 mod sizes;
 mod slow_clients;
