@@ -8,7 +8,7 @@ use std::{
 
 use crate::{
     broker::broker,
-    clocks::wrong_clocks,
+    clocks::{self, wrong_clocks},
     controls,
     cuts::{Way, cut},
     disk::full_disk,
@@ -125,7 +125,7 @@ async fn without_its_broker_all_goes_on_and_all_is_told_once_it_is_back() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn workers_with_wrong_clocks_change_nothing() {
-    wrong_clocks(24).await;
+    wrong_clocks(&clocks::FEW, 24).await;
 }
 
 #[test]
@@ -161,7 +161,7 @@ async fn long_form() {
         all += cut(way, 60).await;
     }
     all += broker(40).await;
-    if let Some(tally) = wrong_clocks(200).await {
+    if let Some(tally) = wrong_clocks(&clocks::ALL, 200).await {
         all += tally;
     }
     let (rescued, rescue) = rescue(10).await;
