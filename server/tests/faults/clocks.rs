@@ -32,7 +32,7 @@ pub const ALL: [&str; 5] = ["+1h", "-1h", "+0 x1.05", "+10m", "-10m"];
 /// Where a lease ended early or an invariant does not hold.
 pub async fn wrong_clocks(offsets: &[&str], operations: usize) -> Option<Tally> {
     let Some(library) = PLACES.into_iter().find(|path| std::path::Path::new(path).exists()) else {
-        say("clocks: NOT RUN, libfaketime is not installed (Debian: apt-get install faketime)");
+        say("R18: NOT RUN: libfaketime is not installed (Debian: apt-get install faketime)");
         return None;
     };
     let scene = Scene::open("clocks", true).await;
