@@ -1,10 +1,11 @@
-// A page that may not complain: any console error, page error or refused resource fails the test.
+// A page that may not complain: any console error, page error or refused resource fails the test, and so
+// does whatever breaks our own content security policy, which nothing can tolerate (T08).
 import { type Page, test as base, expect } from '@playwright/test'
 import { demo } from './demo'
 
 export { expect }
 
-export const test = base.extend<{ tolerated: RegExp[]; quiet: undefined }>({
+export const test = base.extend<{ tolerated: RegExp[]; quiet: undefined; policyKept: undefined }>({
   // Chromium reports a page that answers with an error status; tests of such pages name it here.
   tolerated: [[], { option: true }],
   quiet: [
@@ -19,6 +20,24 @@ export const test = base.extend<{ tolerated: RegExp[]; quiet: undefined }>({
       const expected = javaScriptEnabled ? tolerated : [...tolerated, /was preloaded using link preload/]
       const left = complaints.filter((text) => !expected.some((pattern) => pattern.test(text)))
       expect(left, 'the console stays quiet').toEqual([])
+    },
+    { auto: true },
+  ],
+  // In every page of the test's context. Without JavaScript nobody listens, but the console tells.
+  policyKept: [
+    async ({ context, baseURL }, use) => {
+      const broken: string[] = []
+      await context.exposeBinding('__policyBroken', (_, what: string) => broken.push(what))
+      await context.addInitScript((origin) => {
+        // The page of an identity provider has a policy of its own.
+        if (location.origin !== origin) return
+        addEventListener('securitypolicyviolation', (event) => {
+          const told = window as unknown as { __policyBroken: (what: string) => void }
+          told.__policyBroken(`${location.pathname}: ${event.violatedDirective} ${event.blockedURI}`)
+        })
+      }, new URL(baseURL ?? 'http://127.0.0.1').origin)
+      await use(undefined)
+      expect(broken, 'no page breaks its content security policy').toEqual([])
     },
     { auto: true },
   ],
