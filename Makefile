@@ -2,7 +2,7 @@
 # codes pass through unchanged.
 
 .DEFAULT_GOAL := help
-.PHONY: help demo release dev test browser-all faults fuzz mutants bench check queries fmt
+.PHONY: help demo release dev test browser-all faults fuzz bench check queries fmt
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-11s %s\n", $$1, $$2 }' Makefile
@@ -30,6 +30,7 @@ faults: ## the long fault suite, with its controls; FAULT_SEED repeats a run
 fuzz: ## ten minutes of coverage-guided fuzzing for each target; FUZZ_SECONDS=60 for less
 	@ci/fuzz.sh $(FUZZ_SECONDS)
 
+.PHONY: mutants
 mutants: ## would a test notice a changed line in what decides? An hour; MUTANTS="domain engine server" chooses
 	@ci/mutants.sh $(MUTANTS)
 
