@@ -37,8 +37,15 @@ domain_files() {
 engine_files() { say server/engine/src/backoff.rs && say server/engine/src/operations/classify.rs; }
 server_files() { say server/src/security/origin.rs && say server/src/security/location.rs; }
 
-# What classify says shows in answers alone: the engine's tests of these names judge it, too.
-judges() { [ "$1" != engine ] || say --test it -- reserve:: conflicts lifetimes backoff classify; }
+# What classify says shows in answers alone: the engine's tests of these names judge it, too. Of the server's
+# tests those beside the guard.
+judges() {
+    case $1 in
+    engine) say --lib --test it -- reserve:: lifetimes backoff classify ;;
+    server) say --lib -- security:: ;;
+    *) say --lib ;;
+    esac
+}
 
 # The domain compiles in seconds, twice at once in folders of the tool's own. The others share one
 # folder, where libraries are compiled once and not for every run.
@@ -50,7 +57,7 @@ mutants() {
     mkdir -p "$OUT/$group"
     SQLX_OFFLINE=true CARGO_PROFILE_DEV_DEBUG=0 \
         cargo mutants --package "$group" "${chosen[@]}" --output "$OUT/$group" --jobs "$jobs" \
-        --minimum-test-timeout 60 --colors never -- --lib $(judges "$group") >"$TOOLS/log/mutants-$group.log" 2>&1
+        --minimum-test-timeout 60 --colors never -- $(judges "$group") >"$TOOLS/log/mutants-$group.log" 2>&1
 }
 
 # In a private database where tests need one.
