@@ -1,5 +1,4 @@
-// A page that may not complain: any console error, page error or refused resource fails the test, and so
-// does whatever breaks our own content security policy, which nothing can tolerate (T08).
+// A page that may not complain: any console error, page error or refused resource fails the test.
 import { type Page, test as base, expect } from '@playwright/test'
 import { demo } from './demo'
 
@@ -8,22 +7,8 @@ export { expect }
 export const test = base.extend<{ tolerated: RegExp[]; quiet: undefined; policyKept: undefined }>({
   // Chromium reports a page that answers with an error status; tests of such pages name it here.
   tolerated: [[], { option: true }],
-  quiet: [
-    async ({ page, tolerated, javaScriptEnabled }, use) => {
-      const complaints: string[] = []
-      page.on('console', (message) => {
-        if (message.type() === 'error' || message.type() === 'warning') complaints.push(message.text())
-      })
-      page.on('pageerror', (error) => complaints.push(String(error)))
-      await use(undefined)
-      // Without JavaScript what it would have loaded stays unused.
-      const expected = javaScriptEnabled ? tolerated : [...tolerated, /was preloaded using link preload/]
-      const left = complaints.filter((text) => !expected.some((pattern) => pattern.test(text)))
-      expect(left, 'the console stays quiet').toEqual([])
-    },
-    { auto: true },
-  ],
-  // In every page of the test's context. Without JavaScript nobody listens, but the console tells.
+  // In every page of the test's context our own content security policy is kept, and nothing tolerates that it
+  // is not (T08). Without JavaScript nobody listens, but the console tells.
   policyKept: [
     async ({ context, baseURL }, use) => {
       const broken: string[] = []
@@ -38,6 +23,21 @@ export const test = base.extend<{ tolerated: RegExp[]; quiet: undefined; policyK
       }, new URL(baseURL ?? 'http://127.0.0.1').origin)
       await use(undefined)
       expect(broken, 'no page breaks its content security policy').toEqual([])
+    },
+    { auto: true },
+  ],
+  quiet: [
+    async ({ page, tolerated, javaScriptEnabled }, use) => {
+      const complaints: string[] = []
+      page.on('console', (message) => {
+        if (message.type() === 'error' || message.type() === 'warning') complaints.push(message.text())
+      })
+      page.on('pageerror', (error) => complaints.push(String(error)))
+      await use(undefined)
+      // Without JavaScript what it would have loaded stays unused.
+      const expected = javaScriptEnabled ? tolerated : [...tolerated, /was preloaded using link preload/]
+      const left = complaints.filter((text) => !expected.some((pattern) => pattern.test(text)))
+      expect(left, 'the console stays quiet').toEqual([])
     },
     { auto: true },
   ],
