@@ -33,6 +33,10 @@ bulk: ## a bulk of 50,000 records, decided to the end, and how many minutes that
 fuzz: ## ten minutes of coverage-guided fuzzing for each target; FUZZ_SECONDS=60 for less
 	@ci/fuzz.sh $(FUZZ_SECONDS)
 
+.PHONY: mutants
+mutants: ## would a test notice a changed line in what decides? An hour; MUTANTS="domain engine server" chooses
+	@ci/mutants.sh $(MUTANTS)
+
 bench: ## figures beside their floors, a few minutes; FULL=1 the long form, FIGURES="life outbox" some
 	@ci/bench.sh $(if $(FULL),--full) $(FIGURES)
 

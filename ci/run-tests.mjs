@@ -6,7 +6,8 @@
 // program) is named for a stage run there; everything else is in `main`, so that a
 // new test cannot be forgotten. One build serves all stages: asking cargo for one
 // package at a time would recompile half the tree with other features. Also: saying by
-// name, at the very end, which test failed or never ended; a log is read from its end.
+// name, at the very end, which test failed, never ended, or could not run on this machine (a line of
+// its own with NOT RUN in it); a log is read from its end.
 import { spawn, spawnSync } from 'node:child_process'
 import fs from 'node:fs'
 import path from 'node:path'
@@ -85,6 +86,7 @@ function run(program, args) {
     for (const line of lines) {
       const name = line.match(/^test (.+) \.\.\. (ok|FAILED|ignored)/)?.[1]
       if (name) ended.add(name)
+      if (line.includes('NOT RUN')) notRun.push(line.trim())
       // libtest repeats each failed test's output under such a heading.
       const heading = line.match(/^---- (.+) stdout ----$/)?.[1]
       if (heading) counts.red.push({ name: heading, said: [] })
@@ -106,6 +108,7 @@ function run(program, args) {
   })
 }
 
+const notRun = []
 const total = { passed: 0, failed: 0, ignored: 0 }
 const broken = []
 for (const program of programs) {
@@ -125,7 +128,10 @@ if (total.passed + total.failed === 0) broken.push(`no test belongs to stage '${
 console.log(`\n${stage}: ${total.passed} passed, ${total.failed} failed, ${total.ignored} ignored`)
 for (const each of broken) console.error(`failed: ${each}`)
 // For the summary of all stages, which is what a reader of a long log sees first.
-if (broken.length && process.env.ONCEOVER_STAGES_FILE) {
-  fs.appendFileSync(`${process.env.ONCEOVER_STAGES_FILE}.failed`, broken.map((each) => `${stage}: ${each}\n`).join(''))
+const stagesFile = process.env.ONCEOVER_STAGES_FILE
+const tell = (what, lines) => {
+  if (lines.length && stagesFile) fs.appendFileSync(`${stagesFile}.${what}`, lines.map((each) => `${stage}: ${each}\n`).join(''))
 }
+tell('failed', broken)
+tell('notrun', notRun)
 process.exit(broken.length ? 1 : 0)

@@ -9,6 +9,7 @@ if [ -z "$STAGES_FILE" ]; then
     STAGES_FILE="$ROOT/target/stages"
     : >"$STAGES_FILE"
     : >"$STAGES_FILE.failed"
+    : >"$STAGES_FILE.notrun"
 fi
 export ONCEOVER_STAGES_FILE=$STAGES_FILE
 
@@ -28,8 +29,10 @@ stage() {
     return "$code"
 }
 
-# The table of all stages so far, and by name what failed in them; fails where one did.
+# The table of all stages so far, and by name what failed in them or could not run on this machine; fails
+# where one failed.
 stages_summary() {
+    [ ! -s "$STAGES_FILE.notrun" ] || { printf '\nnot run on this machine:\n'; cut -c-300 "$STAGES_FILE.notrun"; }
     [ ! -s "$STAGES_FILE.failed" ] || { printf '\nfailed:\n'; cut -c-700 "$STAGES_FILE.failed" | head -n 8; }
     printf '\nstage                        minutes  share\n'
     awk -F'|' '{

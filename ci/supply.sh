@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
-# Advisories, licences, bans and sources of every locked crate, by cargo-deny (deny.toml).
+# Advisories, licences, bans and sources of every locked crate, by cargo-deny (deny.toml); advisories of
+# the web tools by npm, where its registry answers.
 #
 # Owns: where the advisory database comes from and that its date is told. A copy on this
 # machine first (ONCEOVER_ADVISORY_DB: a folder or a .tgz; else a shared folder
@@ -44,6 +45,37 @@ limited() { if have timeout; then timeout 120 "$@"; else "$@"; fi; }
 # Nothing is fetched while scanning: what the lock names is brought before.
 crates() { cargo fetch --locked --quiet --manifest-path "$1"; }
 
+# The fuzzer's lock: nothing of it is linked into what ships, so its licences are its own affair; an
+# exception of ours that it does not need is no fault there.
+fuzzers_lock() {
+    local judged=(bans sources)
+    [[ " $* " != *" advisories "* ]] || judged+=(advisories)
+    crates server/fuzz/Cargo.toml || give_up "the crates of server/fuzz/Cargo.lock could not be fetched"
+    cargo deny --manifest-path server/fuzz/Cargo.toml --config deny.toml --log-level error --frozen \
+        check --hide-inclusion-graph --allow advisory-not-detected "${judged[@]}"
+}
+
+# npm ends with 1 for a fault that is known as for a registry that answers no audits: its report tells.
+web_tools() {
+    local report="$TOOLS/log/npm-audit.json"
+    limited npm audit --prefix end2end --package-lock-only --json >"$report" 2>"$TOOLS/log/npm-audit.log" || true
+    node - "$report" <<'END'
+const text = require('node:fs').readFileSync(process.argv[2], 'utf8')
+let report = {}
+try { report = JSON.parse(text) } catch {}
+if (!report.auditReportVersion) {
+  console.log('web tools: advisories SKIPPED, the registry of npm answers no audits here')
+  process.exit(0)
+}
+const found = Object.values(report.vulnerabilities).map((each) => `${each.name} (${each.severity})`)
+console.log(found.length ? `web tools: known faults in ${found.join(', ')}` : 'web tools: no known fault')
+process.exit(found.length ? 1 : 0)
+END
+}
+
+# Before all that cargo-deny is needed for.
+web_tools || give_up "npm knows of faults in what end2end/package-lock.json names"
+
 # A lock with a known fault must be refused, or the scan proves nothing.
 scanner_sees() {
     crates ci/fixtures/vulnerable/Cargo.toml || give_up "the crates of the scan's fixture could not be fetched"
@@ -84,3 +116,4 @@ fi
 [[ " ${checks[*]} " != *" advisories "* ]] || scanner_sees
 crates Cargo.toml || give_up "the crates of Cargo.lock could not be fetched"
 cargo deny --log-level error --frozen check --hide-inclusion-graph "${checks[@]}"
+fuzzers_lock "${checks[@]}"

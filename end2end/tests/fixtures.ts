@@ -4,9 +4,28 @@ import { demo } from './demo'
 
 export { expect }
 
-export const test = base.extend<{ tolerated: RegExp[]; quiet: undefined }>({
+export const test = base.extend<{ tolerated: RegExp[]; quiet: undefined; policyKept: undefined }>({
   // Chromium reports a page that answers with an error status; tests of such pages name it here.
   tolerated: [[], { option: true }],
+  // In every page of the test's context our own content security policy is kept, and nothing tolerates that it
+  // is not (T08). Without JavaScript nobody listens, but the console tells.
+  policyKept: [
+    async ({ context, baseURL }, use) => {
+      const broken: string[] = []
+      await context.exposeBinding('__policyBroken', (_, what: string) => broken.push(what))
+      await context.addInitScript((origin) => {
+        // The page of an identity provider has a policy of its own.
+        if (location.origin !== origin) return
+        addEventListener('securitypolicyviolation', (event) => {
+          const told = window as unknown as { __policyBroken: (what: string) => void }
+          told.__policyBroken(`${location.pathname}: ${event.violatedDirective} ${event.blockedURI}`)
+        })
+      }, new URL(baseURL ?? 'http://127.0.0.1').origin)
+      await use(undefined)
+      expect(broken, 'no page breaks its content security policy').toEqual([])
+    },
+    { auto: true },
+  ],
   quiet: [
     async ({ page, tolerated, javaScriptEnabled }, use) => {
       const complaints: string[] = []

@@ -1,4 +1,4 @@
-//! Connections: two pools under two roles, and the transactions that commands run in.
+//! Connections: three pools under two roles, and the transactions that commands run in.
 //!
 //! Guards against the connection that goes back to its pool with a transaction open: sqlx 0.9
 //! loses track when a `begin` is dropped, and the next borrower's writes vanish (F4). So every
@@ -23,6 +23,10 @@ static MIGRATIONS: Migrator = sqlx::migrate!("../../migrations");
 
 /// How long a request waits for a connection before it is told that the database is busy (R16).
 const ACQUIRE_TIMEOUT: Duration = Duration::from_secs(3);
+
+/// Connections that ask who somebody is. Services are asked, too, so what the console's people do must
+/// not keep them waiting (R16).
+const IDENTITY_CONNECTIONS: u32 = 4;
 
 /// A transaction; once it is committed, publishers are told that there may be events (D26).
 pub(crate) struct Tx {
@@ -61,11 +65,12 @@ impl DerefMut for Tx {
     }
 }
 
-/// The engine's two pools.
+/// The engine's pools.
 #[derive(Clone)]
 pub(crate) struct Pools {
     engine: PgPool,
     console: PgPool,
+    identity: PgPool,
     hints: Hints,
 }
 
@@ -75,9 +80,10 @@ impl Pools {
         pooler::refuse(&options(settings, role)?, Some(role)).await?;
         let hints = Hints::start(settings.clone());
         let engine = connect(settings, role, settings.engine_connections, &hints).await?;
-        let console =
-            connect(settings, "onceover_app", settings.console_connections, &hints).await?;
-        Ok(Self { engine, console, hints })
+        let role = "onceover_app";
+        let console = connect(settings, role, settings.console_connections, &hints).await?;
+        let identity = connect(settings, role, IDENTITY_CONNECTIONS, &hints).await?;
+        Ok(Self { engine, console, identity, hints })
     }
 
     /// A connection of the engine's role, for one statement.
@@ -87,7 +93,7 @@ impl Pools {
 
     /// A connection of the console's role without a tenant: staff, sessions and tokens alone.
     pub(crate) const fn identity(&self) -> &PgPool {
-        &self.console
+        &self.identity
     }
 
     /// A transaction of the engine's role. Call it in a task of its own (F5).
@@ -98,9 +104,18 @@ impl Pools {
 
     /// A transaction of the console's role that sees one tenant and no other. Call it in a task
     /// of its own (F5).
-    #[expect(clippy::disallowed_methods, reason = "one of the two places that begin transactions")]
     pub(crate) async fn begin_console(&self, tenant: TenantId) -> Result<Tx, EngineError> {
-        let mut tx = self.console.begin().await?;
+        self.begin_within(&self.console, tenant).await
+    }
+
+    /// The same for what is noted about a token while its call waits, a service's among them.
+    pub(crate) async fn begin_identity(&self, tenant: TenantId) -> Result<Tx, EngineError> {
+        self.begin_within(&self.identity, tenant).await
+    }
+
+    #[expect(clippy::disallowed_methods, reason = "one of the two places that begin transactions")]
+    async fn begin_within(&self, pool: &PgPool, tenant: TenantId) -> Result<Tx, EngineError> {
+        let mut tx = pool.begin().await?;
         sqlx::query_scalar!("select set_config('app.tenant', $1, true)", tenant.to_string())
             .fetch_one(&mut *tx)
             .await?;
@@ -110,6 +125,7 @@ impl Pools {
     pub(crate) async fn ping(&self) -> Result<(), EngineError> {
         sqlx::query_scalar!(r#"select 1 as "one!""#).fetch_one(&self.engine).await?;
         sqlx::query_scalar!(r#"select 1 as "one!""#).fetch_one(&self.console).await?;
+        sqlx::query_scalar!(r#"select 1 as "one!""#).fetch_one(&self.identity).await?;
         Ok(())
     }
 }

@@ -73,7 +73,7 @@ pub struct Engine {
 }
 
 impl Engine {
-    /// Connects both pools. The database must have been migrated.
+    /// Connects the pools. The database must have been migrated.
     ///
     /// # Errors
     /// [`EngineError::Database`] where the server cannot be reached or lacks the roles;
@@ -133,7 +133,7 @@ impl Engine {
         database::check_migrated(url).await
     }
 
-    /// Whether the database answers on both pools.
+    /// Whether the database answers on every pool.
     ///
     /// # Errors
     /// [`EngineError::Database`].

@@ -73,7 +73,7 @@ impl Board {
     }
 
     /// What has happened since the last write.
-    fn fresh(&self) -> Vec<TaskStatus> {
+    pub(super) fn fresh(&self) -> Vec<TaskStatus> {
         let small = |number: u128| i32::try_from(number).unwrap_or(i32::MAX);
         open(&self.runs)
             .iter_mut()

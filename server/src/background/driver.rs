@@ -89,3 +89,57 @@ pub(super) async fn rest(stop: &mut watch::Receiver<bool>, pause: Duration) {
 pub(super) fn longer(pause: Duration, every: Duration) -> Duration {
     (pause.max(every) * 2).min(LONGEST_PAUSE.max(every))
 }
+
+#[cfg(test)]
+mod tests {
+    use std::sync::atomic::{AtomicBool, Ordering};
+
+    use engine::background::Report;
+    use testkit::{TestDatabase, eventually, within};
+    use tokio::sync::Semaphore;
+
+    use super::*;
+    use crate::config::Config;
+
+    const LIMIT: Duration = Duration::from_secs(30);
+
+    static BROKE: AtomicBool = AtomicBool::new(false);
+    /// Keeps later batches from ending before the test has seen what became of the first.
+    static SEEN: Semaphore = Semaphore::const_new(0);
+    static BREAKS_ONCE: Task = Task {
+        name: "break once",
+        every: Duration::from_millis(1),
+        batch: |_| {
+            Box::pin(async {
+                assert!(BROKE.swap(true, Ordering::SeqCst), "a batch of the tests");
+                let _turn = SEEN.acquire().await.expect("nobody closes it");
+                Ok(Report { handled: 0 })
+            })
+        },
+        backlog: None,
+    };
+
+    #[tokio::test]
+    async fn a_batch_that_panics_costs_itself_and_is_followed_by_the_next() {
+        let database = TestDatabase::create().await;
+        let settings = [
+            ("DATABASE_URL", database.url().as_str()),
+            ("ONCEOVER_SEARCH_SECRET", "q8Zk2mWv7Rt4Yx1Lp9Nc5Hs3Jd6Fb0Ga"),
+        ]
+        .map(|(name, value)| (name.to_owned(), value.to_owned()));
+        let config = Config::read(&settings, None).unwrap();
+        let engine = Engine::connect(config.engine().unwrap()).await.unwrap();
+        let board = Arc::new(Board::default());
+        let (stop, stopped) = watch::channel(false);
+        let driving = tokio::spawn(drive(&BREAKS_ONCE, engine, Arc::clone(&board), stopped));
+        let told = async |failures: i32, error: Option<&str>| {
+            let runs = board.fresh();
+            runs.iter().any(|run| run.failures == failures && run.last_error.as_deref() == error)
+        };
+        eventually("it is told", LIMIT, async || told(1, Some("the batch panicked")).await).await;
+        SEEN.add_permits(1);
+        eventually("the next batch ends well", LIMIT, async || told(0, None).await).await;
+        stop.send_replace(true);
+        within("the loop ends", LIMIT, driving).await.unwrap();
+    }
+}

@@ -4,14 +4,14 @@
 
 use axum::{
     extract::{FromRequestParts, Request, State},
-    http::{HeaderMap, HeaderName, Method, header, request::Parts},
+    http::{HeaderName, Method, request::Parts},
     middleware::Next,
     response::{IntoResponse, Response},
 };
 use domain::problem::Code;
 use engine::{Caller, ServiceCaller, StaffCaller};
 
-use super::verbs;
+use super::{bearer::bearer, verbs};
 use crate::{
     refusal::Refused,
     router::AppState,
@@ -19,21 +19,6 @@ use crate::{
 };
 
 const TOTP: HeaderName = HeaderName::from_static("onceover-totp");
-/// The longest token looked up, in bytes.
-const MAX_TOKEN: usize = 512;
-
-fn bearer(headers: &HeaderMap) -> Option<&str> {
-    let mut values = headers.get_all(header::AUTHORIZATION).iter();
-    let value = match (values.next(), values.next()) {
-        (Some(value), None) => value.to_str().ok()?,
-        _ => return None,
-    };
-    let (scheme, token) = value.split_once(' ')?;
-    let token = token.trim();
-    (scheme.eq_ignore_ascii_case("bearer") && !token.is_empty() && token.len() <= MAX_TOKEN)
-        .then_some(token)
-}
-
 /// Puts the [`Caller`] into the request, or refuses: 401 without one, 429 beyond a limit, 403 where the
 /// token does not cover the call.
 pub async fn require(State(state): State<AppState>, mut request: Request, next: Next) -> Response {
@@ -121,35 +106,5 @@ impl<S: Sync> FromRequestParts<S> for Anyone {
 
     async fn from_request_parts(parts: &mut Parts, _: &S) -> Result<Self, Refused> {
         caller(parts).map(Self)
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use axum::http::HeaderValue;
-
-    use super::*;
-
-    #[test]
-    fn one_bearer_token_is_read_and_anything_else_is_none() {
-        let read = |values: &[&'static str]| {
-            let mut headers = HeaderMap::new();
-            for value in values {
-                headers.append(header::AUTHORIZATION, HeaderValue::from_static(value));
-            }
-            bearer(&headers).map(str::to_owned)
-        };
-        assert_eq!(read(&["Bearer abc"]).as_deref(), Some("abc"));
-        assert_eq!(read(&["bearer  abc"]).as_deref(), Some("abc"));
-        for other in [
-            &["Basic abc"][..],
-            &["Bearer"],
-            &["Bearer "],
-            &["abc"],
-            &["Bearer a", "Bearer b"],
-            &[],
-        ] {
-            assert_eq!(read(other), None, "{other:?}");
-        }
     }
 }

@@ -6,6 +6,7 @@
 mod answers;
 mod approvals;
 pub(crate) mod auth;
+mod bearer;
 mod body;
 mod bulks;
 mod console;

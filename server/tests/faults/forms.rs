@@ -8,7 +8,7 @@ use std::{
 
 use crate::{
     broker::broker,
-    clocks::wrong_clocks,
+    clocks::{self, wrong_clocks},
     controls,
     cuts::{Way, cut},
     disk::full_disk,
@@ -20,6 +20,7 @@ use crate::{
     restarts::restart,
     rolling::rolling,
     seed::seed,
+    stopping::killed_while_stopping,
 };
 
 /// Scenes beside each other.
@@ -101,6 +102,11 @@ async fn servers_are_replaced_under_load_and_no_request_is_cut() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn a_server_that_is_killed_while_it_stops_leaves_nothing_undone_or_double() {
+    killed_while_stopping(6).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn a_full_disk_is_refused_whole_and_heals() {
     full_disk().await;
 }
@@ -119,7 +125,7 @@ async fn without_its_broker_all_goes_on_and_all_is_told_once_it_is_back() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn workers_with_wrong_clocks_change_nothing() {
-    wrong_clocks(24).await;
+    wrong_clocks(&clocks::FEW, 24).await;
 }
 
 #[test]
@@ -147,6 +153,7 @@ async fn long_form() {
     all += Box::pin(race(1_000)).await;
     all += restart(20).await;
     all += rolling(50).await;
+    all += killed_while_stopping(25).await;
     if let Some(tally) = full_disk().await {
         all += tally;
     }
@@ -154,7 +161,7 @@ async fn long_form() {
         all += cut(way, 60).await;
     }
     all += broker(40).await;
-    if let Some(tally) = wrong_clocks(200).await {
+    if let Some(tally) = wrong_clocks(&clocks::ALL, 200).await {
         all += tally;
     }
     let (rescued, rescue) = rescue(10).await;

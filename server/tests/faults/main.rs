@@ -32,6 +32,7 @@ mod restarts;
 mod rolling;
 mod scene;
 mod seed;
+mod stopping;
 mod undoing;
 mod undone;
 mod waiting;

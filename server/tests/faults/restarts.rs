@@ -31,7 +31,7 @@ pub async fn restart(times: u32) -> Tally {
     let mut workers = [scene.worker(&[]), scene.worker(&[]), server_of(&scene)];
     let over = Arc::new(AtomicBool::new(false));
     let load = tokio::spawn(load(scene.clone(), over.clone()));
-    let mut longest = Duration::ZERO;
+    let mut outages: Vec<Duration> = Vec::new();
     for _ in 0..times {
         // Some work is accepted and some under way before each cut.
         let before = scene.all_asked().len();
@@ -45,7 +45,7 @@ pub async fn restart(times: u32) -> Tally {
         .unwrap();
         let accepted = scene.all_asked().len();
         eventually("service is back", LIMIT, async || scene.all_asked().len() > accepted).await;
-        longest = longest.max(begun.elapsed());
+        outages.push(begun.elapsed());
     }
     over.store(true, Ordering::Relaxed);
     let refused = load.await.unwrap();
@@ -57,9 +57,13 @@ pub async fn restart(times: u32) -> Tally {
     }
     scene.quiet().await;
     let accepted = scene.all_asked().len();
+    outages.sort_unstable();
+    let seconds = |outage: Option<&Duration>| outage.map_or(0.0, Duration::as_secs_f64);
     say(&format!(
-        "R17, restart: {times} restarts, 0 of 3 processes ended, accepted {accepted}, told to try again {refused}, longest outage {:.1} s",
-        longest.as_secs_f64()
+        "R17, restart: {times} restarts, 0 of 3 processes ended, accepted {accepted}, told to try again {refused}, \
+         outage p50 {:.1} s, longest {:.1} s",
+        seconds(outages.get(outages.len() / 2)),
+        seconds(outages.last()),
     ));
     let tally = Tally::of(0, accepted, invariants(&scene).await);
     tally.tell("restart", "");

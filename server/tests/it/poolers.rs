@@ -15,6 +15,7 @@ use url::Url;
 
 use crate::{
     command_line::{onceover, refuses},
+    figures::say,
     support::WEBHOOK_SECRET,
 };
 
@@ -97,7 +98,7 @@ impl Pooler {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn every_command_refuses_a_pooler_before_the_database() {
     let Some(program) = program() else {
-        println!("NOT RUN: pgbouncer is not installed (Debian: apt-get install pgbouncer)");
+        say("poolers: NOT RUN: pgbouncer is not installed (Debian: apt-get install pgbouncer)");
         return;
     };
     let database = TestDatabase::create().await;

@@ -48,7 +48,7 @@ impl Engine {
     /// Best effort: that a use could not be noted refuses nobody.
     async fn note_use(&self, bearer: &Bearer) {
         let noted = async {
-            let mut tx = self.pools.begin_console(bearer.tenant).await?;
+            let mut tx = self.pools.begin_identity(bearer.tenant).await?;
             token::note_use(&mut tx, bearer.tenant, bearer.token).await?;
             tx.commit().await?;
             Ok::<_, EngineError>(())

@@ -27,6 +27,7 @@ mod machines;
 mod model;
 mod moves;
 mod outbox;
+mod panics;
 mod plans;
 mod plans_console;
 mod plans_machines;

@@ -51,9 +51,18 @@ impl Process {
 
     /// How much memory it holds.
     pub fn resident_kib(&self) -> u64 {
+        self.told_kib("VmRSS:")
+    }
+
+    /// The most that it has held since it began.
+    pub fn peak_kib(&self) -> u64 {
+        self.told_kib("VmHWM:")
+    }
+
+    fn told_kib(&self, line: &str) -> u64 {
         let status = std::fs::read_to_string(format!("/proc/{}/status", self.child.id()));
         let status = status.unwrap_or_default();
-        let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:"));
+        let line = status.lines().find_map(|each| each.strip_prefix(line));
         line.and_then(|line| line.trim().split(' ').next()?.parse().ok()).unwrap_or_default()
     }
 
