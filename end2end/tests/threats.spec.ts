@@ -124,6 +124,12 @@ test('what people write never runs on any page that shows it', async ({ page, re
     `/incidents/gather?record=operation/${draft.id}`,
     ...incidents.flatMap((id) => [`/incidents/${id}`, `/incidents/${id}/close`, `/incidents/${id}/report`]),
   )
+  // What waits for somebody would wait for the tests after this one.
+  await records.decide(request, `/approvals/${refund.id}/actions/withdraw`, { version: refund.version, reason: text })
+  for (const id of incidents) {
+    const { version } = await records.read(request, `/incidents/${id}`)
+    await records.decide(request, `/incidents/${id}/actions/close`, { version, reason: text })
+  }
   threat('T01', tried, 0)
   threat('T02', tried, 0)
 })
