@@ -28,7 +28,7 @@ export default defineConfig({
   forbidOnly: true,
   timeout: 60_000,
   expect: { timeout: 10_000 },
-  reporter: [['list'], ['html', { outputFolder: './artefacts/report', open: 'never' }]],
+  reporter: [['list'], ['html', { outputFolder: './artefacts/report', open: 'never' }], ['./tests/every-page.ts']],
   use: {
     ...devices['Desktop Chrome'],
     baseURL,

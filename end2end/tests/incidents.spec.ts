@@ -1,6 +1,6 @@
 // An incident from the page of a payment to its report, with JavaScript and without.
 import { unknownPayment } from './demo'
-import { alive, expect, signIn, test } from './fixtures'
+import { alive, enter, expect, test } from './fixtures'
 import { look } from './look'
 
 test('a payment is gathered into an incident, noted, and taken away as a report @no-js', async ({
@@ -10,7 +10,7 @@ test('a payment is gathered into an incident, noted, and taken away as a report 
   test.setTimeout(120_000)
   const payment = await unknownPayment(request, `incident-${info.project.name}`)
   const title = `No answer for ${payment.invoice}`
-  await signIn(page, 'operator@acme.test', `/operations/${payment.id}`)
+  await enter(page, 'operator@acme.test', `/operations/${payment.id}`)
   await page.getByRole('link', { name: 'Add to an incident' }).click()
   await expect(page).toHaveURL(/\/incidents\/gather\?record=operation\//)
   await expect(page.locator('input[name=incident]:checked')).toHaveCount(0)

@@ -1,10 +1,10 @@
 // What answers in the browser before the server does; every page says the same without it.
 import { effectOf, unknownPayment } from './demo'
-import { expect, signIn, test } from './fixtures'
+import { enter, expect, test } from './fixtures'
 
 test('the decision’s button and difference follow what is typed', async ({ page, request }) => {
   const payment = await unknownPayment(request, 'islands')
-  await signIn(page, 'operator@acme.test', `/operations/${payment.id}/confirm`)
+  await enter(page, 'operator@acme.test', `/operations/${payment.id}/confirm`)
   await expect(page.locator('.search-key'), 'the page is alive').toBeVisible()
   const submit = page.locator('main form button.button--primary')
   await expect(submit).toHaveText('Confirm the chosen outcome')
@@ -32,7 +32,7 @@ test('the decision’s button and difference follow what is typed', async ({ pag
 test('a key is copied by a button that is only there when it works', async ({ page, request, context }) => {
   await context.grantPermissions(['clipboard-read', 'clipboard-write'])
   const payment = await unknownPayment(request, 'copy')
-  await signIn(page, 'viewer@acme.test', `/operations/${payment.id}`)
+  await enter(page, 'viewer@acme.test', `/operations/${payment.id}`)
   const copies = async (name: RegExp, text: string) => {
     await page.locator('.detail-head, .detail-facts').getByRole('button', { name }).first().click()
     await expect(page.getByRole('button', { name: /^copied/ }).first()).toBeVisible()
@@ -45,7 +45,7 @@ test('a key is copied by a button that is only there when it works', async ({ pa
 
 test('without scripts nothing offers what it cannot do @no-js-only', async ({ page, request }) => {
   const payment = await unknownPayment(request, 'plain')
-  await signIn(page, 'operator@acme.test', `/operations/${payment.id}`)
+  await enter(page, 'operator@acme.test', `/operations/${payment.id}`)
   await expect(page.getByRole('button', { name: /^copy/ })).toHaveCount(0)
   await expect(page.locator('.search-key')).toBeHidden()
   await page.goto(`/operations/${payment.id}/confirm`)

@@ -1,13 +1,13 @@
 // One ambiguous payment, the whole way, from the browser: with JavaScript and without.
 import { demo, effectOf, operation, unknownPayment } from './demo'
-import { alive, expect, signIn, test } from './fixtures'
+import { alive, enter, expect, test } from './fixtures'
 
 test('an unknown payment is found, read, confirmed once, and its receipt is the same again @no-js', async ({
   page,
   request,
 }, info) => {
   const payment = await unknownPayment(request, info.project.name)
-  await signIn(page, 'operator@acme.test')
+  await enter(page, 'operator@acme.test')
 
   await page.getByRole('searchbox').fill(payment.invoice)
   await page.getByRole('searchbox').press('Enter')
@@ -55,7 +55,7 @@ test('an unknown payment is found, read, confirmed once, and its receipt is the 
 test.describe('refusals', () => {
   test('a second person who decides otherwise is told, and nothing changes @no-js', async ({ page, request }, info) => {
     const payment = await unknownPayment(request, `other-${info.project.name}`)
-    await signIn(page, 'operator@acme.test', `/operations/${payment.id}/confirm`)
+    await enter(page, 'operator@acme.test', `/operations/${payment.id}/confirm`)
     await alive(page)
     const effect = await effectOf(request, payment.invoice)
     const confirmed = await request.post(`/api/v1/operations/${payment.id}/actions/confirm`, {
@@ -81,7 +81,7 @@ test.describe('refusals', () => {
 
   test('what is missing is named, and what was typed comes back @no-js', async ({ page, request }, info) => {
     const payment = await unknownPayment(request, `missing-${info.project.name}`)
-    await signIn(page, 'operator@acme.test', `/operations/${payment.id}/confirm`)
+    await enter(page, 'operator@acme.test', `/operations/${payment.id}/confirm`)
     await alive(page)
     await page.locator('input[name=reason]').fill('Seen with + & % and é 😀')
     await page.getByRole('button', { name: /^Confirm/ }).click()
@@ -96,7 +96,7 @@ test.describe('refusals', () => {
     request,
   }, info) => {
     const payment = await unknownPayment(request, `stale-${info.project.name}`)
-    await signIn(page, 'operator@acme.test', `/operations/${payment.id}/confirm`)
+    await enter(page, 'operator@acme.test', `/operations/${payment.id}/confirm`)
     await alive(page)
     const asked = await request.post(`/api/v1/operations/${payment.id}/actions/reconcile`, {
       headers: { authorization: `Bearer ${demo.staff_tokens['approver@acme.test']}` },
@@ -121,7 +121,7 @@ test.describe('refusals', () => {
 
   test('a refused note is explained where it is read first, and comes back @no-js', async ({ page, request }, info) => {
     const payment = await unknownPayment(request, `note-${info.project.name}`)
-    await signIn(page, 'operator@acme.test', `/operations/${payment.id}`)
+    await enter(page, 'operator@acme.test', `/operations/${payment.id}`)
     await alive(page)
     await page.getByRole('button', { name: 'Add the note' }).click()
     await expect(page.locator('#refused')).toBeFocused()
@@ -136,7 +136,7 @@ test.describe('refusals', () => {
 
 test('what is missing of the evidence is said until it is written @no-js', async ({ page, request }, info) => {
   const payment = await unknownPayment(request, `evidence-${info.project.name}`)
-  await signIn(page, 'operator@acme.test', `/operations/${payment.id}/confirm`)
+  await enter(page, 'operator@acme.test', `/operations/${payment.id}/confirm`)
   const missing = page.locator('[data-missing=evidence]')
   await expect(missing).toBeVisible()
   await page.locator('textarea[name=evidence]').fill('Ticket 7')
@@ -151,6 +151,6 @@ test('what is missing of the evidence is said until it is written @no-js', async
 
 test('a viewer sees what may not be done and which right is missing @no-js', async ({ page, request }, info) => {
   const payment = await unknownPayment(request, `viewer-${info.project.name}`)
-  await signIn(page, 'viewer@acme.test', `/operations/${payment.id}`)
+  await enter(page, 'viewer@acme.test', `/operations/${payment.id}`)
   await expect(page.getByText('confirm unknown outcomes').first()).toBeVisible()
 })

@@ -1,5 +1,5 @@
 // What lists offer beside their rows: columns, views that people keep, files; and how the console looks.
-import { unknownPayment } from './demo'
+import { newPerson, unknownPayment } from './demo'
 import { expect, signIn, test } from './fixtures'
 
 test('a view with its columns is kept, shown and thrown away', async ({ page, request }) => {
@@ -53,4 +53,26 @@ test('times are shown in the chosen zone, by name', async ({ page }) => {
   await expect(page.locator('tbody time').first()).toHaveText(/ IST$/)
   await page.getByRole('button', { name: 'Show UTC' }).click()
   await expect(page.locator('tbody time').first()).toHaveText(/ UTC$/)
+})
+
+test.describe('in Tokyo', () => {
+  test.use({ timezoneId: 'Asia/Tokyo' })
+
+  test('times are those of the browser once somebody asks for them, by the name of its zone', async ({ page, request }) => {
+    const payment = await unknownPayment(request, 'tokyo')
+    const { email } = newPerson('tokyo', { acme: 'viewer' })
+    const instant = page.locator('.detail-sub time').first()
+    await signIn(page, email, `/operations/${payment.id}`)
+    await expect(instant).toHaveText(/ UTC$/)
+    const at = Date.parse((await instant.getAttribute('datetime'))!)
+    await page.getByRole('button', { name: 'Show local times' }).click()
+    await expect(instant).toHaveText(/ JST$/)
+    const shown = (await instant.textContent())!
+    const later = Date.parse((await instant.getAttribute('datetime'))!)
+    expect(later, 'another instant of the same clock').toBeGreaterThanOrEqual(at)
+    const hour = new Date(later + 9 * 3_600_000).toISOString().slice(11, 16)
+    expect(shown, 'nine hours ahead of UTC').toContain(hour)
+    await page.goto('/me')
+    await expect(page.getByLabel('Time zone')).toHaveValue('local')
+  })
 })

@@ -1,7 +1,8 @@
 // What changes while a page is open: it says so, and moves nothing by itself.
 import type { APIRequestContext, Page } from '@playwright/test'
-import { demo, effectOf, type Payment, unknownPayment } from './demo'
-import { alive, expect, signIn, test } from './fixtures'
+import { demo, effectOf, operation, type Payment, unknownPayment } from './demo'
+import { alive, elsewhere, expect, signIn, test } from './fixtures'
+import { itHappened, receipt, send } from './forms'
 
 const line = (page: Page) => page.locator('.live')
 
@@ -36,36 +37,39 @@ async function confirm(request: APIRequestContext, payment: Payment) {
   expect(answer.status()).toBe(200)
 }
 
+const streamOf = (page: Page) =>
+  page.waitForResponse((response) => response.url().includes('/live?') && response.ok())
+
 /** Opens a page and waits for its stream. */
 async function open(page: Page, email: string, place: string) {
-  const stream = page.waitForResponse((response) => response.url().includes('/live?') && response.ok())
+  const stream = streamOf(page)
   await signIn(page, email, place)
   await stream
 }
 
-test('of two browsers on one operation the second sees within two seconds that the first acted', async ({
+test('of two browsers on one operation the second sees within two seconds what the first did, and its own form is refused with what changed', async ({
   page,
   request,
   browser,
 }) => {
   const payment = await unknownPayment(request, 'live')
-  await open(page, 'viewer@acme.test', `/operations/${payment.id}`)
-  await expect(line(page)).toContainText('Refresh')
-  const context = await browser.newContext()
-  const second = await context.newPage()
-  await open(second, 'operator@acme.test', `/operations/${payment.id}/confirm?version=${payment.version}`)
-  await confirm(request, payment)
-  for (const seen of [page, second]) {
-    await expect(line(seen)).toContainText('This page is older than the state', { timeout: 2_000 })
-  }
-  // The form that was open is refused with what changed.
-  await second.locator('input[name=outcome][value=not_happened_stop]').check()
-  await second.locator('input[name=reason]').fill('It is not on their page.')
-  await second.locator('main form button.button--primary').click()
-  await expect(second.getByRole('alert')).toHaveAttribute('data-code', /stale|decided_otherwise/)
-  await context.close()
-  await line(page).getByRole('link').click()
-  await expect(page.locator('.detail-head')).toContainText('Succeeded', { ignoreCase: true })
+  const place = `/operations/${payment.id}`
+  await elsewhere(browser, 'approver@acme.test', `${place}/confirm?version=${payment.version}`, async (first) => {
+    await open(page, 'operator@acme.test', `${place}/reconcile?version=${payment.version}`)
+    await expect(line(page)).toContainText('Refresh')
+    await itHappened(first, request, payment.invoice)
+    await send(first, 'The provider’s page shows it.')
+    await receipt(first, 'Confirmed: it happened')
+    await expect(line(page)).toContainText('This page is older than the state', { timeout: 2_000 })
+  })
+  await send(page, 'They say that it is found now.')
+  const refused = page.locator('[data-code=stale]')
+  await expect(refused).toBeFocused()
+  await expect(refused).toContainText(`Your page showed version ${payment.version}`)
+  await expect(refused.locator('li'), 'who did what since').toContainText([/Ada Approver|approver@acme\.test/])
+  await expect(page.locator('input[name=reason]')).toHaveValue('They say that it is found now.')
+  expect((await operation(request, payment.id)).status).toBe('succeeded')
+  await page.goto(place)
   await expect(line(page)).toContainText('Refresh')
 })
 
@@ -86,23 +90,51 @@ test('a row that changed is marked where it stands, and new rows are a bar to cl
   await expect(page.locator(`tr[data-record="operation/${id}"]`)).toBeVisible()
 })
 
-test('nothing is said while rows are selected', async ({ page, request, context }) => {
-  await open(page, 'viewer@acme.test', '/operations')
+test('nothing is said while rows are picked, or all that match are meant', async ({ page, request, context }) => {
+  const place = '/operations?status=reserved'
+  await open(page, 'operator@acme.test', place)
   const other = await context.newPage()
-  const stream = other.waitForResponse((response) => response.url().includes('/live?') && response.ok())
-  await other.goto('/operations')
+  const stream = streamOf(other)
+  await other.goto(place)
   await stream
-  await page.evaluate(() => {
-    const box = Object.assign(document.createElement('input'), { type: 'checkbox', id: 'picked', checked: true })
-    box.setAttribute('form', 'selection')
-    document.querySelector('main')!.append(box)
+  for (const box of [page.getByRole('checkbox', { name: /^Pick / }).first(), page.getByLabel('all that match the filters')]) {
+    await box.check()
+    const silent = await line(page).textContent()
+    const told = await line(other).textContent()
+    await reserve(request)
+    await expect(line(other)).not.toHaveText(told!)
+    expect(await line(page).textContent()).toBe(silent)
+    await box.uncheck()
+    await expect(line(page), 'counted meanwhile, and said now').not.toHaveText(silent!)
+  }
+})
+
+test.describe('where there is no stream left', () => {
+  // What the browser itself writes about the answer; nothing of ours may stand beside it.
+  test.use({ tolerated: [/status of 503/] })
+
+  test('the page is as it is without scripts: since when it is right, and a link to read it again', async ({
+    page,
+    request,
+    context,
+  }) => {
+    await signIn(page, 'viewer@acme.test', '/help')
+    // A session has four.
+    for (let held = 0; held < 4; held += 1) {
+      const other = await context.newPage()
+      const stream = streamOf(other)
+      await other.goto('/outbox')
+      await stream
+    }
+    const refused = page.waitForResponse((response) => response.url().includes('/live?'))
+    await page.goto('/operations')
+    expect((await refused).status()).toBe(503)
+    const id = await reserve(request)
+    await expect(line(page)).toContainText('Refresh')
+    await expect(line(page)).not.toHaveAttribute('data-news', '')
+    await line(page).getByRole('link').click()
+    await expect(page.locator(`tr[data-record="operation/${id}"]`)).toBeVisible()
   })
-  const silent = await line(page).textContent()
-  await reserve(request)
-  await expect(line(other)).toContainText(/new row/)
-  expect(await line(page).textContent()).toBe(silent)
-  await page.locator('#picked').uncheck()
-  await expect(line(page)).toContainText(/new row/)
 })
 
 test('a page that nobody sees closes its stream, and says later what it missed', async ({ page, request }) => {

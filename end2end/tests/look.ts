@@ -1,10 +1,14 @@
 // What every page is held to: nothing runs past the edge, axe finds nothing, and a picture is kept.
 //
-// The CI's form takes each page once per way: with scripts in both themes, without them once.
-// `make browser-all` takes every theme and width both ways, twice the size of text, and paper. axe is a
-// script: it looks where scripts run.
+// The CI's form takes each page once per way: with scripts light and wide, dark and narrow, without them
+// once, and measures every width. `make browser-all` takes every theme and width both ways, twice the size
+// of text, and paper. axe is a script: it looks where scripts run.
+//
+// Each look says which page it was of, so that a page of the router that nobody looks at fails the run
+// (every-page.ts).
 import AxeBuilder from '@axe-core/playwright'
 import type { Page } from '@playwright/test'
+import { LOOK } from './every-page'
 import { alive, expect, test } from './fixtures'
 
 const all = process.env.ONCEOVER_E2E_ALL === '1'
@@ -46,19 +50,23 @@ async function onPaper(page: Page, name: string) {
   await page.setViewportSize({ width: 720, height: 1020 })
   await expect(page.locator('.rail'), `${name}: the way around is not printed`).toBeHidden()
   await fits(page, `${name} on paper`)
-  await page.screenshot({ path: `artefacts/shots/${name}-paper.png`, fullPage: true })
+  if (all) await page.screenshot({ path: `artefacts/shots/${name}-paper.png`, fullPage: true })
   await page.emulateMedia({ media: 'screen' })
 }
 
-/** Looks at the page that is open. */
-export async function look(page: Page, name: string) {
+/** Looks at the page that is open; `place` is its own address where it answers a form of another. */
+export async function look(page: Page, name: string, place = new URL(page.url()).pathname) {
   await alive(page)
+  test.info().annotations.push({ type: LOOK, description: place })
   const scripts = test.info().project.name === 'js'
   const kept = scripts ? name : `${name}-plain`
   if (all) {
     for (const theme of themes) for (const size of [...sizes, larger]) await picture(page, kept, theme, size)
   } else if (scripts) {
-    for (const theme of themes) for (const size of sizes) await picture(page, kept, theme, size)
+    await picture(page, kept, 'light', sizes[0]!)
+    await picture(page, kept, 'dark', sizes[2]!)
+    await page.setViewportSize({ width: sizes[1]![1], height: sizes[1]![2] })
+    await fits(page, `${name} ${sizes[1]![0]}`)
   } else {
     await picture(page, kept, 'light', sizes[0]!)
     for (const [size, x, y] of [sizes[2]!, larger]) {

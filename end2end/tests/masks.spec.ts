@@ -1,6 +1,7 @@
 // Masked fields, evidence as a file and a kind’s policy, from the browser: with JavaScript and without.
 import { demo, effectOf, unknownPayment } from './demo'
-import { alive, expect, signIn, test } from './fixtures'
+import { alive, enter, expect, test } from './fixtures'
+import { look } from './look'
 
 test('a masked field is revealed with a reason, to whoever asked and for a while @no-js', async ({
   page,
@@ -17,18 +18,20 @@ test('a masked field is revealed with a reason, to whoever asked and for a while
   })
   expect(reserved.status()).toBe(201)
   const { id } = (await reserved.json()) as { id: string }
-  await signIn(page, 'approver@acme.test', `/operations/${id}`)
+  await enter(page, 'approver@acme.test', `/operations/${id}`)
   await expect(page.getByText('1 field masked').first()).toBeVisible()
   await expect(page.getByText(`secret ${customer}`)).toHaveCount(0)
   await page.getByRole('link', { name: 'Reveal the masked fields' }).click()
   await alive(page)
   await expect(page.getByText('payload/customer_id')).toBeVisible()
+  await look(page, 'reveal-form')
   await page.getByRole('button', { name: /^Reveal/ }).click()
   await expect(page.locator('[data-code=unprocessable]')).toBeFocused()
   await page.getByLabel('Reason').fill('The customer asks what we know.')
   await page.getByRole('button', { name: /^Reveal/ }).click()
   await expect(page).toHaveURL(/\/reveals\/[0-9a-f-]+$/)
   await expect(page.getByText(`secret ${customer}`).first()).toBeVisible()
+  await look(page, 'revealed')
   await page.goto(`/operations/${id}`)
   await expect(page.getByText(`secret ${customer}`)).toHaveCount(0)
   await expect(page.getByText('The customer asks what we know.').first()).toBeVisible()
@@ -39,7 +42,7 @@ test('a file is attached, the form comes back as it was, and the receipt has it 
   request,
 }, info) => {
   const payment = await unknownPayment(request, `file-${info.project.name}`)
-  await signIn(page, 'operator@acme.test', `/operations/${payment.id}/confirm`)
+  await enter(page, 'operator@acme.test', `/operations/${payment.id}/confirm`)
   await alive(page)
   const effect = await effectOf(request, payment.invoice)
   await page.locator('input[name=external_reference]').fill(effect.id)
@@ -68,7 +71,7 @@ test('a file is attached, the form comes back as it was, and the receipt has it 
 })
 
 test('what of a policy loosens is said before it is sent @no-js', async ({ page }) => {
-  await signIn(page, 'admin@acme.test', '/admin/kinds/invoice.charge')
+  await enter(page, 'admin@acme.test', '/admin/kinds/invoice.charge')
   await page.getByRole('link', { name: 'Change the policy' }).click()
   await alive(page)
   await page.getByLabel('Masked fields').fill('')

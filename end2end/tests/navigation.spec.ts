@@ -119,3 +119,37 @@ test('Back and forward keep filters, cursor and scroll; a pasted link shows a co
   expect(await keys(colleague)).toEqual(rows)
   await other.close()
 })
+
+/** What the page that is open fetched of the built site, and how many bytes of that came over the wire. */
+const site = (page: Page) =>
+  page.evaluate(() => {
+    const all = performance.getEntriesByType('resource') as PerformanceResourceTiming[]
+    const files = all.filter(({ name }) => /\/(pkg|fonts)\//.test(name))
+    return { files: files.map(({ name }) => name), bytes: files.reduce((sum, file) => sum + file.transferSize, 0) }
+  })
+
+test('module, script and style are fetched once: later pages load data alone', async ({ page }) => {
+  await page.goto('/sign-in')
+  await alive(page)
+  await signIn(page, 'viewer@acme.test', '/operations')
+  await alive(page)
+  for (const place of ['/outbox', '/operations?status=succeeded', '/help']) {
+    await page.goto(place)
+    await alive(page)
+    const { files, bytes } = await site(page)
+    for (const kind of ['.wasm', '.js', '.css']) {
+      expect(files.filter((file) => file.endsWith(kind)), `${place} uses ${kind}`).not.toHaveLength(0)
+    }
+    expect(bytes, `${place} fetches none of it again`).toBe(0)
+    for (const file of files.filter((file) => file.includes('/pkg/'))) {
+      expect((await page.request.get(file)).headers()['cache-control']).toContain('immutable')
+    }
+  }
+  // The same measure says so where a browser has nothing yet.
+  const fresh = await page.context().browser()!.newContext()
+  const first = await fresh.newPage()
+  await first.goto(new URL('/sign-in', page.url()).href)
+  await alive(first)
+  expect((await site(first)).bytes).toBeGreaterThan(10_000)
+  await fresh.close()
+})

@@ -1,7 +1,8 @@
 // Every page, both ways, is looked at; see look.ts.
-import { effectOf, unknownPayment } from './demo'
-import { alive, expect, signIn, test } from './fixtures'
+import { asOwner, effectOf, fresh, newPerson, unknownPayment } from './demo'
+import { alive, enter, expect, signIn, test } from './fixtures'
 import { look } from './look'
+import * as records from './records'
 
 test('sign-in @no-js', async ({ page }) => {
   await page.goto('/sign-in')
@@ -9,7 +10,7 @@ test('sign-in @no-js', async ({ page }) => {
 })
 
 test('the first page shows what needs a person, without a click', async ({ page }) => {
-  await signIn(page, 'operator@acme.test')
+  await enter(page, 'operator@acme.test')
   for (const queue of ['Unknown outcomes', 'Stuck leases', 'Payload conflicts']) {
     await expect(page.getByText(queue).first()).toBeVisible()
   }
@@ -20,14 +21,14 @@ test('the first page shows what needs a person, without a click', async ({ page 
 })
 
 test('the first page @no-js', async ({ page }) => {
-  await signIn(page, 'operator@acme.test')
+  await enter(page, 'operator@acme.test')
   await expect(page.getByText('Unknown outcomes').first()).toBeVisible()
   await look(page, 'attention')
 })
 
 test('lists @no-js', async ({ page }) => {
   test.setTimeout(120_000)
-  await signIn(page, 'viewer@acme.test', '/operations')
+  await enter(page, 'viewer@acme.test', '/operations')
   await look(page, 'operations')
   await page.goto('/operations?status=unknown&needs_manual=true')
   await look(page, 'operations-filtered')
@@ -38,7 +39,7 @@ test('lists @no-js', async ({ page }) => {
 test('an operation, its forms and its receipt @no-js', async ({ page, request }) => {
   test.setTimeout(120_000)
   const payment = await unknownPayment(request, 'look')
-  await signIn(page, 'operator@acme.test', `/operations/${payment.id}`)
+  await enter(page, 'operator@acme.test', `/operations/${payment.id}`)
   await look(page, 'operation-unknown')
   for (const verb of ['confirm', 'reconcile']) {
     await page.goto(`/operations/${payment.id}/${verb}`)
@@ -67,7 +68,7 @@ test('the form that releases a stuck lease @no-js', async ({ page }) => {
 })
 
 test('a payload conflict, field by field @no-js', async ({ page }) => {
-  await signIn(page, 'operator@acme.test', '/operations?conflict=true')
+  await enter(page, 'operator@acme.test', '/operations?conflict=true')
   await page.locator('main a[href^="/operations/"]').first().click()
   await expect(page).toHaveURL(/\/operations\/[0-9a-f-]{36}/)
   await look(page, 'operation-conflict')
@@ -86,7 +87,7 @@ for (const [list, state, form] of [
   const name = `${list}${state ? `-${state.split('=')[1]}` : ''}`
   test(`${name}: the list, one of them, and what can be decided @no-js`, async ({ page }) => {
     test.setTimeout(180_000)
-    await signIn(page, 'approver@acme.test', `/${list}?${state}`)
+    await enter(page, 'approver@acme.test', `/${list}?${state}`)
       await look(page, `${name}-list`)
     await page.locator(`main a.row-link[href^="/${list}/"]`).first().click()
     await expect(page).toHaveURL(new RegExp(`/${list}/[0-9a-f-]{36}`))
@@ -100,14 +101,14 @@ for (const [list, state, form] of [
 
 test('leases, and the audit log of an auditor @no-js', async ({ page }) => {
   test.setTimeout(120_000)
-  await signIn(page, 'auditor@acme.test', '/leases')
+  await enter(page, 'auditor@acme.test', '/leases')
   await look(page, 'leases')
   await page.goto('/audit')
   await look(page, 'audit')
 })
 
 test('an undo that went wrong, on its own page @no-js', async ({ page }) => {
-  await signIn(page, 'operator@acme.test', '/?cause=stuck_compensation')
+  await enter(page, 'operator@acme.test', '/?cause=stuck_compensation')
   await page.locator('main a.row-link').first().click()
   const undo = page.locator('main a[href^="/compensations/"]').first()
   const href = await undo.getAttribute('href')
@@ -118,7 +119,7 @@ test('an undo that went wrong, on its own page @no-js', async ({ page }) => {
 
 test('kinds and staff, for an administrator @no-js', async ({ page }) => {
   test.setTimeout(120_000)
-  await signIn(page, 'admin@acme.test', '/admin/kinds')
+  await enter(page, 'admin@acme.test', '/admin/kinds')
   await look(page, 'kinds')
   await page.locator('main a.row-link').first().click()
   await expect(page).toHaveURL(/\/admin\/kinds\/[a-z.]+/)
@@ -134,7 +135,7 @@ test('kinds and staff, for an administrator @no-js', async ({ page }) => {
 
 test('tokens, the form of one, and one that is made @no-js', async ({ page }) => {
   test.setTimeout(120_000)
-  await signIn(page, 'admin@acme.test', '/admin/tokens')
+  await enter(page, 'admin@acme.test', '/admin/tokens')
   await look(page, 'tokens')
   await page.locator('main a.row-link').first().click()
   await expect(page).toHaveURL(/\/admin\/tokens\/[0-9a-f-]{36}/)
@@ -152,25 +153,45 @@ test('tokens, the form of one, and one that is made @no-js', async ({ page }) =>
 test('the forms of a file, of masked fields and of a policy @no-js', async ({ page, request }) => {
   test.setTimeout(240_000)
   const payment = await unknownPayment(request, 'forms')
-  await signIn(page, 'approver@acme.test', `/operations/${payment.id}/evidence`)
+  await enter(page, 'approver@acme.test', `/operations/${payment.id}/evidence`)
   await look(page, 'evidence-form')
   await page.goto(`/operations/${payment.id}/reveal`)
-  await look(page, 'reveal-form')
+  await look(page, 'reveal-nothing')
   await page.goto('/admin/kinds/invoice.charge/put_kind')
   await look(page, 'policy-form')
   await page.goto('/approvals?waiting=true')
   await look(page, 'approvals-waiting')
 })
 
-test('search and help', async ({ page, request }) => {
+test('masked fields of events, messages and artifacts have forms of their own @no-js', async ({ page, request }) => {
+  test.setTimeout(180_000)
+  const customer = { customer_id: fresh('secret customer') }
+  const charge = { invoice_id: fresh('E2E-masked'), amount_minor: 100, currency: 'EUR', ...customer }
+  const { id: message } = await records.deliver(request, fresh('ord'), charge, 'invoice.charge')
+  await enter(page, 'approver@acme.test', `/inbox/${message}/reveal`)
+  await expect(page.locator('.reveal-names li').first()).toContainText('customer_id')
+  await look(page, 'reveal-message')
+  await page.goto('/outbox?status=dead&topic=invoice.paid')
+  await page.locator('main a.row-link').first().click()
+  await page.getByRole('link', { name: 'Reveal the masked fields' }).click()
+  await expect(page.locator('.reveal-names li').first()).toContainText('customer_id')
+  await look(page, 'reveal-event')
+  const flows = await records.read(request, '/workflows?status=completed&q=summer:rcp-0101')
+  await page.goto(`/workflows/${flows.items[0].id}/reveal?step=charge&artifact=response`)
+  await expect(page.locator('main h1')).toHaveText('Reveal the masked fields')
+  await look(page, 'reveal-artifact')
+})
+
+test('search and help @no-js', async ({ page, request, javaScriptEnabled }) => {
   test.setTimeout(180_000)
   const payment = await unknownPayment(request, 'found')
-  await signIn(page, 'viewer@acme.test', `/search?q=${payment.invoice}`)
+  await enter(page, 'viewer@acme.test', `/search?q=${payment.invoice}`)
   await look(page, 'search')
   await page.goto('/search?q=no+such+thing')
   await look(page, 'search-empty')
   await page.goto('/help')
   await look(page, 'help')
+  if (javaScriptEnabled === false) return
   await page.keyboard.press('?')
   await expect(page.getByRole('dialog', { name: 'Keys' })).toBeVisible()
   await look(page, 'keys')
@@ -181,14 +202,14 @@ test('search and help', async ({ page, request }) => {
 })
 
 test('who I am @no-js', async ({ page }) => {
-  await signIn(page, 'auditor@acme.test', '/me')
+  await enter(page, 'auditor@acme.test', '/me')
   await look(page, 'me')
   await page.goto('/me?refused=unprocessable&field=zone')
   await look(page, 'me-refused')
 })
 
 test('a view that is refused comes back with its name @no-js', async ({ page }) => {
-  await signIn(page, 'operator@acme.test', '/views?refused=unprocessable&field=name&list=operations&name=x')
+  await enter(page, 'operator@acme.test', '/views?refused=unprocessable&field=name&list=operations&name=x')
   await expect(page.locator('.form-errors')).toHaveAttribute('data-code', 'unprocessable')
   await look(page, 'view-refused')
   const name = `Again ${Date.now().toString(36)}`
@@ -203,7 +224,7 @@ test.describe('what is not there', () => {
 
   test('an unknown id and another tenant’s are the same page @no-js', async ({ page, request }) => {
     const payment = await unknownPayment(request, 'foreign')
-    await signIn(page, 'operator@globex.test')
+    await enter(page, 'operator@globex.test')
     const texts = []
     for (const id of [payment.id, '01a2287c-c88e-7848-88ac-9331cc799376']) {
       const answer = await page.goto(`/operations/${id}`)
@@ -218,5 +239,43 @@ test.describe('what is not there', () => {
     }
     expect(texts[0]).toBe(texts[1])
     await look(page, 'not-found')
+  })
+})
+
+test.describe('what is refused', () => {
+  test.use({ tolerated: [/status of 403/] })
+
+  test('a viewer is told which right the audit log takes, and who has it @no-js', async ({ page }) => {
+    await enter(page, 'viewer@acme.test')
+    const answer = await page.goto('/audit')
+    expect(answer!.status()).toBe(403)
+    await expect(page.locator('[data-code=permission_missing]').first()).toContainText('Held by')
+    await look(page, 'forbidden')
+  })
+})
+
+test.describe('what did not come', () => {
+  test.use({ tolerated: [/status of 500/] })
+
+  test('a part that failed says so in its own place, and the rest of the page lives @no-js', async ({ page }) => {
+    const tenant = fresh('broken')
+    asOwner(`insert into tenants (slug, name) values ('${tenant}', 'Broken')`)
+    const { id, email } = newPerson('failed', { [tenant]: 'viewer' })
+    // A set with a verb that this program has never heard of, in a tenant of its own.
+    const alone = 'set session_replication_role = replica;'
+    const bulk = asOwner(`${alone}
+      insert into bulks (tenant_id, verb, target_type, list, status, over_at, frozen_by_id, frozen_by)
+      select id, 'unheard', 'operation', 'operations', 'abandoned', onceover_now(), '${id}', 'Pat' from tenants
+      where slug = '${tenant}' returning id`)
+    await signIn(page, email)
+    await page.goto('/bulks')
+    const failed = page.locator('main .notice[data-tone=bad]')
+    await expect(failed).toHaveCount(1)
+    await expect(page.getByRole('heading', { name: 'Bulks' }), 'the rest of the page').toBeVisible()
+    await look(page, 'failed-part')
+    asOwner(`${alone} update bulks set verb = 'cancel' where id = '${bulk}'`)
+    await failed.getByRole('link', { name: 'Try again' }).click()
+    await expect(page.locator(`main a[href="/bulks/${bulk}"]`)).toBeVisible()
+    await expect(failed).toHaveCount(0)
   })
 })

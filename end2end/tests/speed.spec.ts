@@ -75,6 +75,20 @@ test('j and k walk the rows, Enter opens one, and the focus is seen', async ({ p
   await expect(page).toHaveURL(new RegExp(`${href}$`))
 })
 
+test('x picks the row that has the focus, and lets it go again', async ({ page }) => {
+  await signIn(page, 'operator@acme.test', '/operations')
+  await ready(page)
+  const picked = page.locator('main tr.row input[name=record]:checked')
+  await page.keyboard.press('j')
+  await page.keyboard.press('j')
+  await expect(picked).toHaveCount(0)
+  await page.keyboard.press('x')
+  await expect(page.locator('main tr.row').nth(1).getByRole('checkbox')).toBeChecked()
+  await expect(picked).toHaveCount(1)
+  await page.keyboard.press('x')
+  await expect(picked).toHaveCount(0)
+})
+
 test('the sheet opens with ?, lists what the help page lists, and gives the focus back', async ({ page }) => {
   await signIn(page, 'viewer@acme.test', '/operations')
   await ready(page)

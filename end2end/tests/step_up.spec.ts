@@ -1,17 +1,17 @@
 // The factor again in the middle of a confirm, from the browser: with JavaScript and without.
-import { execFileSync } from 'node:child_process'
 import { createHash } from 'node:crypto'
 import type { Page } from '@playwright/test'
-import { demo, effectOf, operation, unknownPayment } from './demo'
+import { asOwner, demo, effectOf, operation, unknownPayment } from './demo'
 import { alive, expect, signIn, test } from './fixtures'
+import { look } from './look'
 
 /** Lets ten minutes pass for the factor of this browser's session, and of no other. */
 async function letTheFactorAge(page: Page) {
   const cookie = (await page.context().cookies()).find(({ name }) => name === '__Host-sid')
   const hash = createHash('sha256').update(cookie!.value).digest('hex')
-  const sql = `update sessions set factor_at = factor_at - interval '10 minutes' where token_hash = decode('${hash}', 'hex')`
-  const done = execFileSync('psql', ['-X', '-d', demo.database_url, '-c', sql], { encoding: 'utf8' })
-  expect(done.trim()).toBe('UPDATE 1')
+  const aged = asOwner(`update sessions set factor_at = factor_at - interval '10 minutes'
+    where token_hash = decode('${hash}', 'hex') returning 'aged'`)
+  expect(aged).toBe('aged')
 }
 
 test.use({ tolerated: [/status of 403/] })
@@ -35,6 +35,7 @@ test('a payment is confirmed after the factor, the filled form comes back, and t
   await expect(page.locator('[data-code=step_up_required]')).toBeVisible()
   expect(page.url(), 'nothing of it in an address').not.toContain('reason')
   expect((await operation(request, payment.id)).version).toBe(payment.version)
+  await look(page, 'step-up', '/step-up')
   await page.getByLabel('Password').fill('not the password')
   await page.getByRole('button', { name: 'Go on' }).click()
   await expect(page.locator('[data-code=factor_refused]')).toBeVisible()
@@ -62,6 +63,7 @@ test('a second factor is begun by picture, link or text, and counts only after i
   await page.getByRole('button', { name: 'Set up a second factor' }).click()
   await expect(page.getByRole('img', { name: 'The secret as a QR code' })).toBeVisible()
   await expect(page.getByRole('link', { name: 'Open in an authenticator' })).toHaveAttribute('href', /^otpauth:\/\/totp\//)
+  await look(page, 'second-factor', '/me/second-factor')
   await page.locator('input[name=factor]').fill('000000')
   await page.getByRole('button', { name: 'Turn it on' }).click()
   await expect(page.locator('[data-code=factor_refused]')).toBeVisible()

@@ -1,7 +1,8 @@
 // What only a browser can show of the threats of docs/security.md: nothing that is stored runs once the
 // islands live, no page breaks its own policy, and Back after signing out shows nobody's data.
-import { demo } from './demo'
-import { alive, expect, signIn, test } from './fixtures'
+import { demo, newPerson, operation, unknownPayment } from './demo'
+import { alive, enter, expect, signIn, test } from './fixtures'
+import * as records from './records'
 import { threat } from './threats'
 
 const hostile = [
@@ -48,6 +49,89 @@ test('what merchants store never runs, once every island lives', async ({ page, 
     tried += 1
   }
   threat('T01', tried, 0)
+})
+
+/** All of them in as few texts as fit. */
+function packed(most: number): string[] {
+  const texts: string[] = []
+  for (const words of hostile.filter(({ length }) => length <= most)) {
+    const last = texts.at(-1)
+    if (last !== undefined && last.length + words.length < most) texts[texts.length - 1] = `${last} ${words}`
+    else texts.push(words)
+  }
+  return texts
+}
+
+test('what people write never runs on any page that shows it', async ({ page, request }) => {
+  test.setTimeout(180_000)
+  const [text] = packed(2_000)
+  const [reference] = packed(500)
+  const about = async (id: string) => ({ version: (await operation(request, id)).version, reason: text })
+
+  // Notes, reasons, evidence, references, requests, and what stands over incidents.
+  const draft = await records.preview(request)
+  await records.decide(request, `/operations/${draft.id}/notes`, { form_key: records.minted(), text })
+  const cancelled = await records.decide(request, `/operations/${draft.id}/actions/cancel`, await about(draft.id))
+  const payment = await unknownPayment(request, 'hostile')
+  const happened = { outcome: 'happened', external_reference: reference, evidence: 'javascript:window.__xss=1' }
+  const confirm = { ...(await about(payment.id)), ...happened }
+  const confirmed = await records.decide(request, `/operations/${payment.id}/actions/confirm`, confirm)
+  const refund = await records.decide(request, `/operations/${payment.id}/actions/compensate`, await about(payment.id))
+  const letter = await records.waitingLetter(request)
+  const { version } = await records.read(request, `/workflows/${letter.id}`)
+  await records.decide(request, `/workflows/${letter.id}/actions/cancel`, { version, reason: text })
+  const incidents = []
+  for (const title of packed(200)) incidents.push(await records.incident(request, title, [draft.id], text))
+
+  // Views and tokens have forms alone.
+  const { email } = newPerson('hostile', { acme: 'tenant-admin' })
+  await signIn(page, email)
+  const post = async (path: string, form: Record<string, string>) => {
+    const answer = await page.request.post(path, { form, headers: { origin: new URL(page.url()).origin }, maxRedirects: 0 })
+    expect([200, 303], path).toContain(answer.status())
+    expect(answer.headers().location ?? '', path).not.toContain('refused')
+  }
+  for (const name of packed(80)) await post('/views', { list: 'operations', name, query: 'status=unknown' })
+  for (const token_name of packed(100)) {
+    await post('/tokens/made', { id: records.minted(), own: 'false', token_name, verbs: 'read', days: '1', reason: text! })
+  }
+
+  let tried = 0
+  const shows = async (...places: string[]) => {
+    for (const place of places) {
+      await page.goto(place)
+      await expect(page.locator('.search-key'), `${place} is alive`).toBeVisible()
+      expect(await page.locator('main').textContent(), `${place} shows it`).toContain('__xss')
+      expect(await page.evaluate(() => '__xss' in window), place).toBe(false)
+      await expect(page.locator('a[href^="javascript:" i]'), `${place} makes no link of it`).toHaveCount(0)
+      tried += 1
+    }
+  }
+  await shows('/operations', '/audit', '/admin/tokens')
+  const token = page.locator('main a.row-link').filter({ hasText: '__xss' }).first()
+  await shows((await token.getAttribute('href'))!)
+  await page.context().clearCookies()
+  await enter(page, 'operator@acme.test')
+  await shows(
+    `/operations/${draft.id}`,
+    `/operations/${payment.id}`,
+    `/receipts/${cancelled.id}`,
+    `/receipts/${confirmed.id}`,
+    `/approvals/${refund.id}`,
+    `/approvals/${refund.id}/withdraw`,
+    `/workflows/${letter.id}`,
+    '/incidents',
+    `/incidents/gather?record=operation/${draft.id}`,
+    ...incidents.flatMap((id) => [`/incidents/${id}`, `/incidents/${id}/close`, `/incidents/${id}/report`]),
+  )
+  // What waits for somebody would wait for the tests after this one.
+  await records.decide(request, `/approvals/${refund.id}/actions/withdraw`, { version: refund.version, reason: text })
+  for (const id of incidents) {
+    const { version } = await records.read(request, `/incidents/${id}`)
+    await records.decide(request, `/incidents/${id}/actions/close`, { version, reason: text })
+  }
+  threat('T01', tried, 0)
+  threat('T02', tried, 0)
 })
 
 test('no page breaks its own content security policy', async ({ page }) => {

@@ -1,10 +1,10 @@
 // Making a token, using it, and taking it back: with JavaScript and without.
 import { demo } from './demo'
-import { alive, expect, signIn, test } from './fixtures'
+import { alive, enter, expect, test } from './fixtures'
 
 test('a token of a service is made, shown once, used and taken back @no-js', async ({ page, request }, info) => {
   const name = `e2e ${info.project.name} ${Date.now().toString(36)}`
-  await signIn(page, 'admin@acme.test', '/admin/tokens')
+  await enter(page, 'admin@acme.test', '/admin/tokens')
   await page.getByRole('link', { name: 'Make a token' }).click()
   await alive(page)
   await page.getByRole('button', { name: 'Make the token' }).click()
@@ -54,7 +54,7 @@ test('a token of a service is made, shown once, used and taken back @no-js', asy
 
 test('people make their own and see what it may @no-js', async ({ page, request }, info) => {
   const name = `own ${info.project.name} ${Date.now().toString(36)}`
-  await signIn(page, 'viewer@acme.test', '/me')
+  await enter(page, 'viewer@acme.test', '/me')
   await page.getByRole('link', { name: 'Make a token' }).click()
   await alive(page)
   await page.getByLabel('Name', { exact: true }).fill(name)
@@ -70,7 +70,7 @@ test('people make their own and see what it may @no-js', async ({ page, request 
 })
 
 test('whoever may not look after tokens is shown none and stands in the log @no-js', async ({ page, request }) => {
-  await signIn(page, 'viewer@acme.test', '/me')
+  await enter(page, 'viewer@acme.test', '/me')
   const looked = await page.request.get('/admin/tokens')
   expect(looked.status()).toBe(403)
   const log = await request.get('/api/v1/audit?denied=true&verb=read_tokens', {

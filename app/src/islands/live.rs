@@ -71,9 +71,11 @@ pub fn Live(
     }
 }
 
-/// Whether a row is selected: what is to be decided together must not change under the hand.
+/// Whether rows are picked, or all that match are meant: what is to be decided together must not change
+/// under the hand.
 fn selecting() -> bool {
-    matches!(document().query_selector("input[form=selection]:checked"), Ok(Some(_)))
+    const PICKED: &str = "input[form=selection]:checked, #selection input:checked";
+    matches!(document().query_selector(PICKED), Ok(Some(_)))
 }
 
 /// What has been heard.
