@@ -25,7 +25,7 @@ const LEGITIMATE: usize = 200;
 /// Clients with a slow body, beside 400 silent ones and 400 with a slow header.
 const BODIES: usize = 150;
 /// A machine under load closes late, but a client that is kept for as long as it likes is another thing.
-const KEPT_TOO_LONG: Duration = Duration::from_secs(30);
+const KEPT_TOO_LONG: Duration = Duration::from_secs(10);
 
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
 enum Slow {
