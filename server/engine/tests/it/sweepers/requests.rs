@@ -42,6 +42,7 @@ async fn every_request_that_waits_is_in_the_list_and_expires() {
         by: None,
         not_by: None,
         may: None,
+        span: (uuid::Uuid::nil(), uuid::Uuid::max()),
         cursor: None,
         limit: MANY,
     };
