@@ -134,7 +134,10 @@ fn row(planned: &PlannedUndo, note: &'static str, ways: Vec<Way>) -> AnyView {
     let undo = match (&planned.undo, &planned.cannot, &planned.undo_kind) {
         (Some(undo), ..) => undo_state(undo, ways),
         (None, Some(cannot), _) => {
-            view! { <span class="plan-cannot">{format!("stays done: {cannot}")}</span> }.into_any()
+            // Of what is awaited it is not known that it was done.
+            let stays =
+                if note.is_empty() { "stays done" } else { "waited for first; done, it stays" };
+            view! { <span class="plan-cannot">{format!("{stays}: {cannot}")}</span> }.into_any()
         }
         (None, None, Some(kind)) if note.is_empty() => {
             view! { <span class="cell-sub">{format!("would be undone by {kind}")}</span> }

@@ -28,6 +28,11 @@ pub struct Answer {
 }
 
 impl Answer {
+    /// The page without the comments that hydration leaves between texts.
+    pub fn markup(&self) -> String {
+        self.text().replace("<!>", "")
+    }
+
     pub fn text(&self) -> String {
         String::from_utf8_lossy(&self.body).into_owned()
     }

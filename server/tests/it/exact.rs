@@ -52,7 +52,7 @@ async fn an_amount_beyond_two_to_the_fifty_third_leaves_in_every_file_and_report
     let whole = viewer.get(&format!("{event}/payload")).await;
     assert_eq!(whole.text(), TOLD, "a download is what was told");
 
-    let incident = "01937000-0000-7000-8000-000000000001";
+    let incident = uuid::Uuid::now_v7();
     let open = json!({
         "id": incident, "summary": "A large charge", "reason": "to look at it",
         "records": [format!("operation/{id}")],

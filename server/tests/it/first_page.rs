@@ -25,13 +25,13 @@ async fn a_conflict_of_an_ended_operation_is_told_and_asks_for_nobody() {
 
     let viewer = stage.browser("viewer@acme.test").await;
     let queue = "/?cause=payload_conflict";
-    let page = viewer.get(queue).await.text();
+    let page = viewer.get(queue).await.markup();
     assert!(page.contains(&format!("/operations/{id}")), "{page}");
     assert!(!page.contains("person-dot") && !page.contains("at stake"), "{page}");
     has(&says(&viewer, queue).await, &["greatest amount first, currencies taken as equal"]);
 
     service.post(&at("finish"), &done("ch_2")).await.expect(StatusCode::ACCEPTED);
-    let page = viewer.get(queue).await.text();
+    let page = viewer.get(queue).await.markup();
     assert!(page.contains("person-dot"), "{page}");
     has(&says(&viewer, queue).await, &["129.00 EUR at stake"]);
 }
@@ -80,7 +80,7 @@ fn body_rows(section: &str) -> Vec<&str> {
 async fn outcomes_and_ages_are_drawn_and_stand_in_tables() {
     let stage = Stage::open().await;
     let viewer = stage.browser("viewer@acme.test").await;
-    let page = viewer.get("/").await.text();
+    let page = viewer.get("/").await.markup();
     assert!(page.contains("In the last 24 hours 0 succeeded, 0 failed, 0 became unknown."));
     assert!(
         !section(&page, "outcomes").contains("chart-bar"),
@@ -92,7 +92,7 @@ async fn outcomes_and_ages_are_drawn_and_stand_in_tables() {
         ended(&stage, key, outcome).await;
     }
     while stage.state.engine.fold_outcomes().await.unwrap().handled > 0 {}
-    let page = viewer.get("/").await.text();
+    let page = viewer.get("/").await.markup();
     let outcomes = section(&page, "outcomes");
     assert!(
         outcomes.contains(
@@ -167,7 +167,7 @@ async fn health_says_in_words_who_works_what_fails_and_what_waits() {
             "1 event waits to be published, the oldest since",
         ],
     );
-    let page = viewer.get("/").await.text();
+    let page = viewer.get("/").await.markup();
     assert_eq!(section(&page, "health").matches("data-health=\"bad\"").count(), 1, "{page}");
     ended(&stage, "INV-2", "not_done").await;
     has(
@@ -178,7 +178,7 @@ async fn health_says_in_words_who_works_what_fails_and_what_waits() {
     stage.database.advance_clock(std::time::Duration::from_secs(60)).await;
     let page = says(&viewer, "/").await;
     has(&page, &["none is alive, last heard of 1 min ago"]);
-    let page = viewer.get("/").await.text();
+    let page = viewer.get("/").await.markup();
     assert_eq!(section(&page, "health").matches("data-health=\"bad\"").count(), 2, "{page}");
     assert!(section(&page, "health").contains("data-health=\"look\""), "the outbox lags");
 }
@@ -209,7 +209,7 @@ async fn a_queue_too_long_to_be_counted_says_so_wherever_it_is_told() {
             "Of a queue with a plus behind its count only the oldest are among them.",
         ],
     );
-    let whole = viewer.get("/").await.text();
+    let whole = viewer.get("/").await.markup();
     let ages = body_rows(section(&whole, "ageing"));
     assert!(ages[0].contains("<span class=\"num\">1000+</span>"), "{}", ages[0]);
     assert!(!whole.contains(&target.id), "of it machines still ask");

@@ -196,14 +196,18 @@ async fn the_waterfall_draws_what_began_and_says_what_waits_for_what() {
     for (key, status, is_drawn) in [
         ("draft", "succeeded", true),
         ("mail", "executing", true),
-        ("charge", "reserved", false),
+        ("charge", "executing", true),
         ("publish", "reserved", false),
     ] {
         let row = bar_of(&page, key);
         assert!(row.contains(&format!("data-status=\"{status}\"")), "{key}: {row}");
         assert_eq!(row.contains("chart-bar"), is_drawn, "{key}: {row}");
     }
-    assert!(took(&page, "publish").contains("after mail, charge"), "{}", took(&page, "publish"));
+    assert!(
+        took(&page, "publish").contains("after charge, decide, mail"),
+        "{}",
+        took(&page, "publish")
+    );
     assert!(took(&page, "mail").contains("since "), "{}", took(&page, "mail"));
 }
 

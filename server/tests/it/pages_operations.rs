@@ -61,7 +61,7 @@ async fn the_life_of_a_key_is_told_before_and_after_its_contents_expire() {
     let id = done(&stage, "INV-1", "ch_1").await;
     let path = format!("/operations/{id}");
     let viewer = stage.browser("viewer@acme.test").await;
-    let page = async || viewer.get(&path).await.text();
+    let page = async || viewer.get(&path).await.markup();
 
     let before = page().await;
     assert!(before.contains("Life of its key"), "{before}");
@@ -117,7 +117,7 @@ async fn a_reference_leads_to_the_providers_own_page_and_a_hostile_one_to_nowher
         ),
     ] {
         let id = done(&stage, key, reference).await;
-        let page = viewer.get(&format!("/operations/{id}")).await.text();
+        let page = viewer.get(&format!("/operations/{id}")).await.markup();
         let link = fact(&page, "Reference").unwrap();
         assert!(link.contains(&format!("href=\"{href}\"")), "{link}");
         assert!(link.contains("rel=\"external noopener noreferrer\""), "{link}");
@@ -144,7 +144,7 @@ async fn a_reference_leads_to_the_providers_own_page_and_a_hostile_one_to_nowher
         ["https://", "https://provider.example/ {reference}", "https://a\n.example/{reference}"]
     {
         put(odd).await.unwrap();
-        let page = viewer.get(&format!("/operations/{id}")).await.text();
+        let page = viewer.get(&format!("/operations/{id}")).await.markup();
         let shown = fact(&page, "Reference").unwrap();
         assert!(shown.contains("ch_4") && !shown.contains("href="), "{odd:?}: {shown}");
     }
