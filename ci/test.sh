@@ -47,11 +47,11 @@ mkdir -p "$ROOT/target"
 stage set-up 8 ci/setup.sh test || exit 1
 stage build 16 build_all || exit 1
 if wants main; then stage "units, engine, HTTP" 10 main_tests || true; fi
-if wants faults; then stage faults 7 programs faults || true; fi
-if wants plans; then stage plans 3 programs plans || true; fi
-if wants queries; then stage "query cache" 3 ci/queries.sh --check || true; fi
+if wants faults; then stage faults 5 programs faults || true; fi
+if wants plans; then stage plans 2 programs plans || true; fi
+if wants queries; then stage "query cache" 2 ci/queries.sh --check || true; fi
 if wants fuzz; then stage "fuzzing, short" 7 ci/fuzz.sh 10 || true; fi
-if wants browser; then stage browser 10 ci/browser.sh || true; fi
+if wants browser; then stage browser 13 ci/browser.sh || true; fi
 whole=
 if wants main && wants faults && wants browser; then whole=whole; fi
 # What the check shows counts for one commit: without it, the scan of the supply is made here.
