@@ -31,7 +31,7 @@ export async function asked(page: Page): Promise<string> {
   await expect(page).toHaveURL(/\/operations\/[0-9a-f-]{36}#approvals$|\/approvals\/[0-9a-f-]{36}$/)
   const own = new URL(page.url()).pathname
   if (own.startsWith('/approvals/')) return own
-  return (await page.locator('main a[href^="/approvals/"]').first().getAttribute('href'))!
+  return (await page.locator('#approvals a[href^="/approvals/"]').first().getAttribute('href'))!
 }
 
 /** A second person approves a request at another desk. */

@@ -132,7 +132,7 @@ export async function waitingLetter(request: APIRequestContext) {
   const input = { draft_id: letter, topic: 'renewal', campaign_id: letter, recipient_id: 'rcp-0199' }
   const id = await workflow(request, 'letter.review', input)
   const reading = () => read(request, `/workflows/${id}`)
-  const { steps } = await until(reading, ({ steps }) => steps[0].operation_id, 'its draft is reserved')
+  const { steps } = await until(reading, ({ steps }) => steps[0].operation_id !== null, 'its draft is reserved')
   return { id, letter, input, draft: steps[0].operation_id as string }
 }
 

@@ -56,7 +56,7 @@ test('an incident takes a record more, gives one back, and is closed with a reas
   const { version } = await operation(request, other.id)
   const id = await records.incident(request, fresh('Two drafts of one letter'), [one.id])
   const held = async () =>
-    (await records.read(request, `/incidents/${id}`)).records.map(({ now }: { now: { id: string } }) => now.id).sort()
+    (await records.read(request, `/incidents/${id}`)).records.map((record: { id: string }) => record.id).sort()
 
   await enter(page, 'operator@acme.test', `/operations/${other.id}`)
   await page.getByRole('link', { name: 'Add to an incident' }).click()

@@ -198,9 +198,13 @@ fn record(request: &ApprovalView) -> AnyView {
 }
 
 fn facts(request: &ApprovalView) -> AnyView {
-    let receipt = request.receipt.map(|id| {
-        fact("Receipt", view! { <a href=format!("/receipts/{id}")>"What was carried out"</a> })
-    });
+    let words = match request.status {
+        ApprovalStatus::Approved => "What was carried out",
+        _ => "What was decided",
+    };
+    let receipt = request
+        .receipt
+        .map(|id| fact("Receipt", view! { <a href=format!("/receipts/{id}")>{words}</a> }));
     let facts = [
         Some(record(request)),
         Some(fact("Kind", request.target_operation.clone())),

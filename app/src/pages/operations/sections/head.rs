@@ -289,6 +289,7 @@ fn waits(asked: &ApprovalView) -> AnyView {
         format!("Who may approve it: {}.", asked.may_approve.join(", "))
     };
     let (why, expires_at, id) = (asked.why.clone(), asked.expires_at, asked.id.to_string());
+    let place = format!("/approvals/{id}");
     let who = format!("{} asked for it: \u{201c}{}\u{201d}", asked.requester, asked.reason);
     view! {
         <div id="approvals">
@@ -296,8 +297,8 @@ fn waits(asked: &ApprovalView) -> AnyView {
                 <p>{who}</p>
                 <p>{why} " Nothing has been done yet. " {may}</p>
                 <p>
-                    "It expires " <Timestamp at=expires_at/> ". Request "
-                    <Key text=id whole=true/>
+                    "It expires " <Timestamp at=expires_at/> ". "
+                    <a href=place>"The request"</a> " " <Key text=id whole=true/>
                 </p>
             </Notice>
         </div>
