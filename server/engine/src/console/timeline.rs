@@ -165,12 +165,12 @@ async fn long_story(
 ) -> Result<Story, EngineError> {
     enum Part {
         Move(i64),
-        Beside(TimelineItem),
+        Beside(Box<TimelineItem>),
     }
     let instants = event::instants(db, target, MAX_TOLD).await?;
     let mut parts: Vec<(DateTime<Utc>, Part)> =
         instants.into_iter().map(|(id, at)| (at, Part::Move(id))).collect();
-    parts.extend(beside.into_iter().map(|item| (item.at, Part::Beside(item))));
+    parts.extend(beside.into_iter().map(|item| (item.at, Part::Beside(Box::new(item)))));
     parts.sort_by_key(|(at, _)| *at);
     let total = parts.len();
     let (parts, from) = piece.of(parts);
@@ -183,7 +183,7 @@ async fn long_story(
         .collect();
     let moves = event::these(db, target, &ids).await?;
     let items = parts.into_iter().filter_map(|(_, part)| match part {
-        Part::Beside(item) => Some(item),
+        Part::Beside(item) => Some(*item),
         Part::Move(id) => moves.iter().find(|moved| moved.id == id).map(moved),
     });
     Ok(Story {
