@@ -22,16 +22,17 @@ pub fn page_age(as_of: DateTime<Utc>, tenant: &str, path: &str, query: &str) -> 
     };
     let stream = location::href("/live", [("tenant", tenant), ("since", "")]);
     let since = as_of.timestamp_millis().to_string();
-    let may_miss = may_miss(query).to_owned();
+    let may_miss = may_miss(path, query).to_owned();
     view! { <Live stream since about may_miss href>{words()}</Live> }.into_any()
 }
 
 /// What a new record may not do where the page shows a part of its list alone; nothing where it shows the
-/// beginning of all of it.
-fn may_miss(query: &str) -> &'static str {
+/// beginning of all of it. Leases are operations of which some are held: no notice says which.
+fn may_miss(path: &str, query: &str) -> &'static str {
     match location::part_shown(query) {
         Some(PartShown::Filtered) => "match these filters",
         Some(PartShown::Further) => "stand on this page",
+        None if path.trim_matches('/') == "leases" => "have a lease",
         None => "",
     }
 }
@@ -45,8 +46,8 @@ fn about(path: &str) -> Option<String> {
     };
     let records = match first {
         "" => return Some(String::new()),
-        // Its rows are operations, but not every operation is one of its rows.
-        "leases" => "lease",
+        // Its rows are operations, but not every operation is one of its rows (`may_miss`).
+        "leases" => RecordType::Operation.label(),
         "compensations" => RecordType::Compensation.label(),
         // Not gathered, noted or searched for, so no kind of record to those.
         "bulks" => "bulk",
@@ -60,7 +61,7 @@ fn about(path: &str) -> Option<String> {
 
 #[cfg(test)]
 mod tests {
-    use super::about;
+    use super::{about, may_miss};
 
     #[test]
     fn a_page_knows_what_it_is_about() {
@@ -72,7 +73,7 @@ mod tests {
             ("/outbox/7", Some("event/7")),
             ("/inbox", Some("message")),
             ("/compensations/7/retry", Some("compensation/7")),
-            ("/leases", Some("lease")),
+            ("/leases", Some("operation")),
             ("/bulks", Some("bulk")),
             ("/bulks/7/pause", Some("bulk/7")),
             ("/audit", None),
@@ -81,5 +82,12 @@ mod tests {
         ] {
             assert_eq!(about(path).as_deref(), what, "{path}");
         }
+    }
+
+    #[test]
+    fn a_new_operation_is_promised_as_a_new_row_only_where_each_is_one() {
+        assert_eq!(may_miss("/operations", ""), "");
+        assert_eq!(may_miss("/leases", ""), "have a lease");
+        assert_eq!(may_miss("/leases", "?status=stale"), "match these filters");
     }
 }

@@ -1,5 +1,5 @@
-//! The form in which a person says how the console looks: kept with the account. The rail's switches post
-//! single fields of it.
+//! The form in which a person says how the console looks: kept with the account, and before sign-in in
+//! cookies alone. The rail's switches post single fields of it.
 
 use domain::{
     access::Permission,
@@ -21,8 +21,19 @@ use crate::{
 const ZONES: &str = "Every time names its zone. Days in filters are days of this zone; a link keeps the \
                      zone it was made in.";
 
-/// The form, filled with what is in force; above it why it was refused, where it was.
-pub fn preferences_form(refusal: Option<&RefusalView>) -> AnyView {
+/// Whether a refused field is one of this form's.
+#[must_use]
+pub fn is_preference(field: Field) -> bool {
+    matches!(field, Field::Zone | Field::Theme | Field::Density | Field::Rows)
+}
+
+/// The form, filled with what is in force; above it why it was refused, where it was. `return_to` is the
+/// page to come back to, and `button` the look of its button: a page has one that matters most.
+pub fn preferences_form(
+    refusal: Option<&RefusalView>,
+    return_to: String,
+    button: &'static str,
+) -> AnyView {
     let summary = refusal.map(|refusal| refusal_summary(refusal, Permission::Read));
     let look = Look::in_force();
     let chosen = &look.chosen;
@@ -35,12 +46,12 @@ pub fn preferences_form(refusal: Option<&RefusalView>) -> AnyView {
     view! {
         <form class="form" method="post" action="/preferences">
             {summary}
-            <input type="hidden" name="return_to" value="/me#preferences"/>
+            <input type="hidden" name="return_to" value=return_to/>
             {choice(Field::Zone, zones(&look), chosen.zone.as_str(), refusal)}
             {choice(Field::Theme, themes, chosen.theme.as_str(), refusal)}
             {choice(Field::Density, densities, chosen.density.as_str(), refusal)}
             {choice(Field::Rows, rows, &chosen.rows.to_string(), refusal)}
-            <div class="form-actions"><button class="button button--primary">"Keep these"</button></div>
+            <div class="form-actions"><button class=button>"Keep these"</button></div>
         </form>
     }
     .into_any()

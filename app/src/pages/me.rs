@@ -113,7 +113,7 @@ fn content(
             </dl>
             <section class="section" aria-labelledby="preferences">
                 <h2 class="section-title" id="preferences">"How the console looks to you"</h2>
-                {preferences_form(refused)}
+                {preferences_form(refused, "/me#preferences".into(), "button button--primary")}
             </section>
             {account}
             <OwnTokens/>

@@ -7,6 +7,7 @@ use serde_json::{Value, json};
 
 use crate::{
     forms::{leads_to, refused_form},
+    pages_records::{has, says},
     support::{Answer, Browser, Operation, Stage},
 };
 
@@ -94,6 +95,32 @@ async fn rows_are_picked_frozen_looked_at_started_and_read_by_plain_forms() {
     let log = stage.browser("auditor@acme.test").await.get("/audit?verb=reconcile").await;
     assert_eq!(log.text().matches(&format!("href=\"{place}\"")).count(), 2, "{}", log.text());
     operator.get("/bulks").await.expect(StatusCode::OK);
+}
+
+#[tokio::test]
+async fn a_row_that_cannot_be_decided_or_was_refused_says_why_in_words() {
+    let stage = Stage::open().await;
+    let one = stage.unknown("acme", "INV-1").await;
+    let held = stage.service("acme").await.reserve("INV-2", 100).await.json()["id"].clone();
+    let held = Operation { id: held.as_str().unwrap().to_owned(), version: 1 };
+    let operator = stage.browser("operator@acme.test").await;
+    let frozen = freeze(&operator, &[&one, &held], &[("bulk", "reconcile")]).await;
+    let place = leads_to(&frozen, "/bulks/");
+    advance(&stage).await;
+    let page = says(&operator, &format!("{place}?standing=ineligible")).await;
+    let why = "This action does not apply to the state the operation is in.";
+    has(&page, &["1 of 2 records can be decided", "INV-2", why]);
+    assert!(!page.contains("not_allowed_in_state"), "the code is for programs: {page}");
+
+    // Somebody decides about it between the look and the start.
+    let program = stage.staff("operator@acme.test").await;
+    let confirm = format!("/operations/{}/actions/confirm", one.id);
+    program.post(&confirm, &one.confirm()).await.expect(StatusCode::OK);
+    leads_to(&decide(&operator, &place, "run").await, "/receipts/");
+    advance(&stage).await;
+    let page = says(&operator, &format!("{place}?standing=refused")).await;
+    let why = "The record has changed since this page was shown.";
+    has(&page, &["1 of 1: 0 done, 1 refused.", "INV-1", why]);
 }
 
 #[tokio::test]

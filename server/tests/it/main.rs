@@ -55,6 +55,7 @@ mod sign_in;
 mod sign_in_memory;
 mod sign_in_timing;
 mod sizes;
+mod sizes_decisions;
 mod slow_clients;
 mod sources;
 mod step_up;

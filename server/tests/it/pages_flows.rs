@@ -4,7 +4,10 @@ use axum::http::StatusCode;
 use engine::store::kind::KindPolicy;
 use serde_json::{Value, json};
 
-use crate::support::{Answer, Program, Stage, charge};
+use crate::{
+    pages_records::{has, says},
+    support::{Answer, Program, Stage, charge},
+};
 
 /// The most that a page may weigh.
 const BOUND: usize = 300_000;
@@ -211,10 +214,8 @@ async fn the_waterfall_draws_what_began_and_says_what_waits_for_what() {
     assert!(took(&page, "mail").contains("since "), "{}", took(&page, "mail"));
 }
 
-#[tokio::test]
-async fn a_plan_says_before_it_runs_what_would_be_undone_in_which_order_and_what_stays_done() {
-    let stage = Stage::open().await;
-    kinds(&stage).await;
+/// Charges of the tenant can be given back.
+async fn refundable(stage: &Stage) {
     let mut admin = stage.admin().await;
     let tenant = admin.ensure_tenant("acme", "acme").await.unwrap();
     let refund = KindPolicy {
@@ -227,6 +228,83 @@ async fn a_plan_says_before_it_runs_what_would_be_undone_in_which_order_and_what
     for kind in [refund, undoable] {
         admin.put_kind(tenant, &kind).await.unwrap();
     }
+}
+
+/// A charge that happened and that two people want undone: the page of its undo.
+async fn undoing(stage: &Stage, key: &str) -> String {
+    let target = stage.unknown("acme", key).await;
+    let operator = stage.staff("operator@acme.test").await;
+    let of = format!("/operations/{}", target.id);
+    let confirmed = operator.post(&format!("{of}/actions/confirm"), &target.confirm()).await;
+    confirmed.expect(StatusCode::OK);
+    let version = operator.get(&of).await.json()["version"].clone();
+    let ask = json!({ "version": version, "reason": "sent back" });
+    let asked = operator.post(&format!("{of}/actions/compensate"), &ask).await;
+    asked.expect(StatusCode::ACCEPTED);
+    let agree = format!("/approvals/{}/actions/approve", asked.json()["id"].as_str().unwrap());
+    let approver = stage.staff("approver@acme.test").await;
+    approver.post(&agree, &json!({ "version": 1, "reason": "seen" })).await.expect(StatusCode::OK);
+    let undo = operator.get(&of).await.json()["plan"]["undone"][0]["undo"]["id"].clone();
+    format!("/compensations/{}", undo.as_str().unwrap())
+}
+
+/// A worker takes the one refund that waits, and its call ends.
+async fn refund(service: &Program<'_>, outcome: &str) {
+    let claim = json!({ "kinds": ["invoice.refund"], "max": 10 });
+    let work = service.post("/operations/claim", &claim).await.json()["items"][0].clone();
+    let undo = format!("/operations/{}", work["id"].as_str().unwrap());
+    let fence = json!({ "fence": work["fence"] });
+    service.post(&format!("{undo}/start"), &fence).await.expect(StatusCode::OK);
+    let mut finish = json!({ "fence": work["fence"], "outcome": outcome });
+    if outcome == "done" {
+        finish["external_reference"] = json!("re_1");
+    }
+    service.post(&format!("{undo}/finish"), &finish).await.expect(StatusCode::OK);
+}
+
+#[tokio::test]
+async fn an_undo_is_called_running_unknown_or_failed_and_never_undone_before_it_is() {
+    let stage = Stage::open().await;
+    refundable(&stage).await;
+    let service = stage.service("acme").await;
+    let operator = stage.browser("operator@acme.test").await;
+    let running = "It is being undone; whether that succeeds is not known yet.";
+    let retry = "Try the undo again";
+
+    let stuck = undoing(&stage, "INV-1").await;
+    let page = says(&operator, &stuck).await;
+    has(&page, &["INV-1", running]);
+    assert!(!page.contains("Undone:") && !page.contains(retry), "{page}");
+    refund(&service, "rejected").await;
+    let page = says(&operator, &stuck).await;
+    has(
+        &page,
+        &[
+            "The provider refused the undo, and it is not tried again by itself",
+            "what it should undo stays done until somebody decides.",
+            "Try 1 did not happen: the provider refused it.",
+            retry,
+            "Accept: it stays done",
+        ],
+    );
+    assert!(!page.contains("Undone:") && !page.contains(running), "{page}");
+
+    let unknown = undoing(&stage, "INV-2").await;
+    refund(&service, "ambiguous").await;
+    let page = says(&operator, &unknown).await;
+    has(&page, &["Whether the undo happened is not known"]);
+    assert!(!page.contains("Undone:") && !page.contains(running), "{page}");
+
+    let over = undoing(&stage, "INV-3").await;
+    refund(&service, "done").await;
+    has(&says(&operator, &over).await, &["Undone: the undo happened."]);
+}
+
+#[tokio::test]
+async fn a_plan_says_before_it_runs_what_would_be_undone_in_which_order_and_what_stays_done() {
+    let stage = Stage::open().await;
+    kinds(&stage).await;
+    refundable(&stage).await;
     let service = stage.service("acme").await;
     let id = started(&service).await;
     let path = format!("/workflows/{id}");

@@ -78,6 +78,38 @@ async fn dead_event(stage: &Stage) {
 }
 
 #[tokio::test]
+async fn each_row_of_the_first_page_and_of_leases_can_be_marked_as_changed() {
+    let stage = Stage::open().await;
+    dead_event(&stage).await;
+    let held = stage.service("acme").await.reserve("INV-2", 100).await.json()["id"].clone();
+    let viewer = stage.browser("viewer@acme.test").await;
+    let dead = rows(&viewer, "/outbox?status=dead").await.remove(0);
+    let waiting = rows(&viewer, "/").await;
+    assert!(waiting.contains(&dead), "{waiting:?}");
+    let page = viewer.get("/").await.text();
+    assert!(page.contains(&format!("data-record=\"{}\"", dead.replace("/outbox/", "event/"))));
+    assert_eq!(page.matches("data-record=\"").count(), waiting.len(), "{page}");
+
+    let leases = viewer.get("/leases").await.text();
+    assert!(leases.contains(&format!("data-record=\"operation/{}\"", held.as_str().unwrap())));
+    assert!(leases.contains("data-component=\"Live"), "it listens to what changes");
+    // What has no stream says since when it is right, and leads to itself anew.
+    let admin = stage.browser("admin@acme.test").await;
+    for path in ["/audit", "/admin/kinds", "/admin/staff"] {
+        let page = admin.get(path).await;
+        page.expect(StatusCode::OK);
+        let page = page.text();
+        assert!(!page.contains("data-component=\"Live"), "{path}");
+        let line = page.split("<p class=\"live\">").nth(1).unwrap().split("</p>").next().unwrap();
+        assert!(line.contains(&format!("href=\"{path}\"")), "{path}: {line}");
+        assert!(
+            line.contains("Read ") && line.contains("<time") && line.contains("Refresh"),
+            "{line}"
+        );
+    }
+}
+
+#[tokio::test]
 async fn a_dead_event_says_what_waits_behind_it_and_what_skipping_it_means() {
     let stage = Stage::open().await;
     dead_event(&stage).await;

@@ -77,6 +77,58 @@ async fn before_sign_in_cookies_say_how_it_looks() {
     assert!(html.contains("data-theme=\"light\"") && !html.contains("data-density"), "{html}");
 }
 
+/// The cookies that a browser holds after an answer, as it sends them.
+fn kept(answer: &Answer) -> String {
+    let cookies = answer.headers.get_all(header::SET_COOKIE).iter();
+    let pairs = cookies.map(|cookie| cookie.to_str().unwrap().split(';').next().unwrap());
+    pairs.collect::<Vec<_>>().join("; ")
+}
+
+#[tokio::test]
+async fn who_is_not_signed_in_chooses_all_of_it_on_the_page_of_signing_in() {
+    let stage = Stage::open().await;
+    let place = "/sign-in?next=%2Foutbox";
+    let page = stage.stranger().get(place).await.text();
+    let form = page.split("action=\"/preferences\"").last().unwrap().split("</form>").next();
+    let form = form.unwrap();
+    for field in ["zone", "theme", "density", "rows"] {
+        assert!(form.contains(&format!("name=\"{field}\"")), "{field}: {form}");
+    }
+    assert!(form.contains(&format!("name=\"return_to\" value=\"{place}\"")), "{form}");
+
+    let fields = [
+        ("zone", "Europe/Berlin"),
+        ("theme", "dark"),
+        ("density", "comfortable"),
+        ("rows", "25"),
+        ("return_to", place),
+    ];
+    let answer = stage.stranger().post("/preferences", &fields).await;
+    answer.expect(StatusCode::SEE_OTHER);
+    assert_eq!(answer.header("location"), place);
+    let looks = kept(&answer);
+    let browser = Browser { stage: &stage, cookie: Some(looks.clone()) };
+    let page = browser.get(place).await.text();
+    for chosen in ["Europe/Berlin", "dark", "comfortable", "25"] {
+        assert!(page.contains(&format!("<option value=\"{chosen}\" selected")), "{chosen}: {page}");
+    }
+    // A refused choice opens the form, names its field and keeps what stood.
+    let refused = browser.post("/preferences", &[("zone", "Mars/Olympus")]).await;
+    refused_form(&refused, "/sign-in", Code::Unprocessable);
+    assert_eq!(kept(&refused), "");
+    let page = browser.get(refused.header("location")).await.text();
+    assert!(page.contains("href=\"#zone\"") && page.contains("id=\"zone-error\""), "{page}");
+    assert!(page.contains("<details open"), "{page}");
+
+    // Signed in: they hold as long as the account keeps nothing, and no longer.
+    let person = stage.browser("viewer@acme.test").await;
+    let cookie = format!("{}; {looks}", person.cookie.clone().unwrap());
+    let here = Browser { stage: &stage, cookie: Some(cookie) };
+    assert!(here.get("/operations").await.text().contains("Times in Europe/Berlin"));
+    choose(&person, &[("zone", "Asia/Tokyo")]).await;
+    assert!(here.get("/operations").await.text().contains("Times in Asia/Tokyo"));
+}
+
 #[tokio::test]
 async fn what_is_no_choice_is_refused_and_changes_nothing() {
     let stage = Stage::open().await;

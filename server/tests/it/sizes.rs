@@ -21,9 +21,9 @@ const LONGEST: Duration = Duration::from_secs(1);
 const TRIES: usize = 3;
 const MOST_TRIES: usize = 10;
 /// Signs that take five bytes each in a page.
-const HEAVY: char = '&';
+pub const HEAVY: char = '&';
 
-async fn sql(stage: &Stage, statement: &'static str, id: &str) {
+pub async fn sql(stage: &Stage, statement: &'static str, id: &str) {
     sqlx::query(statement)
         .bind(id)
         .execute(stage.database.owner_pool())
@@ -31,7 +31,8 @@ async fn sql(stage: &Stage, statement: &'static str, id: &str) {
         .unwrap_or_else(|error| panic!("{statement}: {error}"));
 }
 
-async fn bounded(browser: &Browser<'_>, path: &str) -> String {
+/// A page that stays within its bounds.
+pub async fn bounded(browser: &Browser<'_>, path: &str) -> String {
     let (mut best, mut text, mut size) = (Duration::MAX, String::new(), 0);
     for tried in 0..MOST_TRIES {
         if tried >= TRIES && best < LONGEST {
@@ -83,7 +84,7 @@ fn of_fields(sign: &str, each: usize) -> Value {
 }
 
 /// An operation with the largest payload and answer, and the same key with other large ones.
-async fn heavy_operation(stage: &Stage) -> String {
+pub async fn heavy_operation(stage: &Stage) -> String {
     let service = stage.service("acme").await;
     let ask = |payload: Value| json!({ "operation": "invoice.charge", "key": "large", "payload": payload });
     let first = service.post("/operations", &ask(large("&"))).await;

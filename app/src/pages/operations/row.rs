@@ -107,7 +107,7 @@ fn other_row(
     let label = record_label(record.record, &record.label);
     let state = record_state(record.record, &record.status, false);
     view! {
-        <tr class="row" role="row">
+        <Row record=record.record id=record.id>
             <td role="cell" class="col-status"><PersonDot/> {state}</td>
             <td role="cell" class="col-cause">{cause_flag(cause)}</td>
             <td role="cell" class="col-operation cell-sub">{label}</td>
@@ -118,7 +118,7 @@ fn other_row(
             <td role="cell" class="col-amount num">{amounts(at_stake)}</td>
             <td role="cell" class="col-updated num cell-sub"><Ago at=since as_of/></td>
             <td role="cell" class="col-taken cell-sub"></td>
-        </tr>
+        </Row>
     }
     .into_any()
 }

@@ -2,7 +2,7 @@
 //! when. A part that says nothing is worse than one that says that it is not known.
 
 use chrono::{DateTime, Utc};
-use domain::view::{HealthView, ProviderHealth, TaskHealth};
+use domain::view::{BreakerView, HealthView, ProviderHealth, TaskHealth};
 use leptos::prelude::*;
 
 use crate::{
@@ -103,26 +103,29 @@ fn parts(health: &HealthView, as_of: DateTime<Utc>) -> Vec<Part> {
     if health.breakers.is_empty() {
         parts.push((How::Good, "Destinations", "none is known to be down".into()));
     }
-    for breaker in &health.breakers {
-        let next = match breaker.probe_in_ms {
-            ..=0 => "is tried again now".to_owned(),
-            ms => format!("is tried again in {}", text::span(ms)),
-        };
-        let said = breaker.last_error.as_deref().unwrap_or("no answer");
-        let words = format!(
-            "{} cannot be reached since {} ({}); {next}. Events wait and lose no attempt.",
-            breaker.destination,
-            text::ago(breaker.opened_at, as_of),
-            said
-        );
-        parts.push((How::Bad, "Destinations", words));
-    }
+    parts.extend(health.breakers.iter().map(|breaker| down(breaker, as_of)));
     if health.providers.is_empty() {
         parts.push((How::Good, "Providers", "none leaves an answer or a call open".into()));
     }
     parts.extend(health.providers.iter().map(|provider| open_at(provider, as_of)));
     parts.push(database(health));
     parts
+}
+
+/// A destination whose breaker is open. It may answer and be reached, as with a 503: what is known is that
+/// nothing gets through. A try is due once that time has come and an event waits for it.
+fn down(breaker: &BreakerView, as_of: DateTime<Utc>) -> Part {
+    let next = match breaker.probe_in_ms {
+        ..=0 => "the next try is due now".to_owned(),
+        ms => format!("the next try is due in {}", text::span(ms)),
+    };
+    let words = format!(
+        "nothing gets through to {} since {} ({}); {next}. Events for it wait and lose no attempt.",
+        breaker.destination,
+        text::ago(breaker.opened_at, as_of),
+        breaker.last_error.as_deref().unwrap_or("no answer"),
+    );
+    (How::Bad, "Destinations", words)
 }
 
 /// What one provider leaves open. Machines go on by themselves; a person looks once it lasts.
@@ -337,6 +340,31 @@ mod tests {
         assert!(
             parts(&health(), as_of).iter().any(|(_, _, words)| words.starts_with("none leaves"))
         );
+    }
+
+    #[test]
+    fn a_destination_that_is_down_is_told_with_since_when_why_and_when_it_is_tried() {
+        let as_of = DateTime::from_timestamp(2_000, 0).unwrap();
+        let breaker = BreakerView {
+            destination: "erp".into(),
+            opened_at: DateTime::from_timestamp(1_280, 0).unwrap(),
+            failures: 4,
+            probe_in_ms: 8_000,
+            last_error: Some("HTTP 503".into()),
+        };
+        let told = |breaker| {
+            let shown = HealthView { breakers: vec![breaker], ..health() };
+            let of =
+                parts(&shown, as_of).into_iter().filter(|(_, name, _)| *name == "Destinations");
+            of.map(|(how, _, words)| (how, words)).collect::<Vec<_>>()
+        };
+        let words = "nothing gets through to erp since 12 min ago (HTTP 503); the next try is due in 8 s. Events \
+                     for it wait and lose no attempt.";
+        assert_eq!(told(breaker.clone()), [(How::Bad, words.to_owned())]);
+        let silent = BreakerView { probe_in_ms: -5, last_error: None, ..breaker };
+        let words = "nothing gets through to erp since 12 min ago (no answer); the next try is due now. Events \
+                     for it wait and lose no attempt.";
+        assert_eq!(told(silent), [(How::Bad, words.to_owned())]);
     }
 
     #[test]

@@ -10,7 +10,10 @@ use domain::{
 };
 use engine::FinishOutcome;
 
-use crate::fixture::{Fixture, PAYLOAD, code, won};
+use crate::{
+    fixture::{self, Fixture, PAYLOAD, add_tenant, code, won},
+    workflows::support::{Flow, all_done, input, line, stage},
+};
 
 fn filter() -> OperationFilter {
     OperationFilter::default()
@@ -96,6 +99,46 @@ async fn an_operation_is_found_by_what_people_know_of_it() {
             "{q}: no substring, no pattern, no prefix of a masked term"
         );
     }
+}
+
+#[tokio::test]
+async fn the_key_of_a_workflow_finds_its_operations_and_says_where_not_all_workflows_were_read() {
+    let fixture = stage(vec![line()]).await;
+    let viewer = fixture.person("viewer", Role::Viewer).await;
+    let flow = Flow::start(&fixture, "line", "campaign 7", &input()).await;
+    flow.drive(&all_done).await;
+    Flow::start(&fixture, "line", "other 8", &input()).await.drive(&all_done).await;
+    let find = async |q: &str| {
+        let filter = OperationFilter { q: Some(q.to_owned()), ..filter() };
+        fixture.engine.list_operations(&viewer, &filter).await.unwrap()
+    };
+    let own = format!("wf:{}:", flow.id);
+    for q in ["campaign 7", "campaign"] {
+        let page = find(q).await;
+        assert_eq!((page.items.len(), page.narrow), (3, false), "{q}");
+        assert!(page.items.iter().all(|row| row.key.starts_with(&own)), "{q}: {:?}", page.items);
+    }
+    assert!(find("paign 7").await.items.is_empty(), "never within a word");
+
+    add_tenant(&fixture.db, &fixture.engine, "globex").await;
+    let gil = fixture::person(&fixture.db, &fixture.engine, "globex", "gil", Role::Auditor).await;
+    let theirs = OperationFilter { q: Some("campaign 7".into()), ..filter() };
+    let theirs = fixture.engine.list_operations(&gil, &theirs).await.unwrap();
+    assert!(theirs.items.is_empty());
+
+    // More workflows than a search reads, without an operation yet: it does not say that there is none.
+    let many = format!(
+        "insert into workflows (tenant_id, kind, key, definition_version, input_hash, status, created_by_kind,
+           created_by)
+         select '{}', 'line', 'many-' || n, 1, sha256(''), 'blocked', 'service', 'billing'
+         from generate_series(1, 501) n",
+        fixture.service.tenant_id()
+    );
+    for sql in ["alter table workflows disable trigger user", &many] {
+        sqlx::query(sqlx::AssertSqlSafe(sql.to_owned())).execute(fixture.pool()).await.unwrap();
+    }
+    let page = find("many-").await;
+    assert!(page.items.is_empty() && page.narrow, "{page:?}");
 }
 
 #[tokio::test]

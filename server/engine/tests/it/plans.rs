@@ -111,14 +111,14 @@ impl<S: Subscriber> Layer<S> for Plans {
 async fn plant(fixture: &Fixture) {
     let pool = fixture.pool();
     fixture.reserve("first").await;
-    for table in ["operations", "operation_events"] {
+    for table in ["operations", "operation_events", "workflows"] {
         let sql = format!("alter table {table} disable trigger user");
         pool.execute(sqlx::AssertSqlSafe(sql)).await.unwrap();
     }
     sqlx::query(
         "insert into operations (tenant_id, id, operation, key, hash, hash_version, status, amount_minor, currency,
            payload, external_reference, attempt, max_attempts, needs_manual, unknown_since, next_reconcile_at, next_at,
-           completed_at, created_by_kind, created_by)
+           completed_at, created_by_kind, created_by, workflow_id)
          select o.tenant_id,
            (lpad(to_hex((extract(epoch from now()) * 1000)::bigint - n * 1000), 12, '0') || '70008000000000000000')::uuid,
            case when n % 3 = 0 then 'campaign.send' else 'invoice.charge' end,
@@ -127,7 +127,8 @@ async fn plant(fixture: &Fixture) {
            case when s.status = 'unknown' then now() end,
            case when s.status = 'unknown' then now() + interval '1 hour' end,
            case when s.status = 'failed_retryable' then now() end,
-           case when s.status in ('succeeded', 'failed_terminal') then now() end, 'service', 'planted'
+           case when s.status in ('succeeded', 'failed_terminal') then now() end, 'service', 'planted',
+           case when n % 10 = 7 and s.status = 'succeeded' then md5('wf-' || n / 50)::uuid end
          from (select * from operations limit 1) o, generate_series(1, $1) n,
            lateral (select case when n % 100 = 0 then 'unknown' when n % 101 = 0 then 'failed_terminal'
              when n % 103 = 0 then 'failed_retryable' when n % 5000 = 1 then 'executing'
@@ -142,9 +143,15 @@ async fn plant(fixture: &Fixture) {
         "insert into payload_conflicts (tenant_id, operation_id, hash, hash_version, callers, last_at)
            select tenant_id, id, hash, 1, '{x}', now() - row_number() over () % 100 * interval '1 day'
            from operations where key like 'key-%77'",
+        "insert into workflows (tenant_id, id, kind, key, definition_version, input_hash, status, created_by_kind,
+             created_by, completed_at)
+           select o.tenant_id, md5('wf-' || n)::uuid, 'line', 'flow-' || n, 1, o.hash, 'completed', 'service',
+             'planted', now()
+           from (select * from operations limit 1) o, generate_series(0, 20000) n",
         "vacuum analyze operations",
         "vacuum analyze operation_terms",
         "vacuum analyze payload_conflicts",
+        "vacuum analyze workflows",
     ] {
         pool.execute(sql).await.unwrap();
     }
@@ -214,6 +221,8 @@ async fn lists_and_searches_read_by_index_at_a_million_rows() {
         ("broad invoice", with_q("INV-")),
         ("id", with_q(&middle.to_string())),
         ("amount", with_q("424.24 EUR")),
+        ("workflow key", with_q("flow-7777")),
+        ("broad workflow key", with_q("flow-")),
         ("nothing", with_q("no such thing")),
     ];
     for status in Status::ALL {
@@ -245,6 +254,8 @@ async fn lists_and_searches_read_by_index_at_a_million_rows() {
         "INV-424242",
         "INV-",
         "424.24 EUR",
+        "flow-7777",
+        "flow-",
         "no such thing",
         whole.as_str(),
         &whole[..13],

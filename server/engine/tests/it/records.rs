@@ -11,16 +11,19 @@ use domain::{
     lease::LeaseState,
     listing::{
         AuditFilter, ConflictFilter, EventFilter, IncidentFilter, IncidentState, LeaseFilter, Page,
+        WorkflowFilter,
     },
     outbox::EventStatus,
     problem::Code,
     record::RecordType,
+    workflow::WorkflowState,
 };
 use engine::{FinishOutcome, NewEvent, StaffCaller};
 
 use crate::{
     evidence::{done, webhook},
     fixture::{self, Fixture, action, add_tenant, code, happened, won},
+    workflows::support::{Flow, input, line, stage},
 };
 
 /// Reads a list to its end and back again, two rows at a time: both ways show the same rows.
@@ -244,6 +247,38 @@ async fn stuck_leases_stand_first_and_say_since_when() {
     let elsewhere = stranger(&fixture).await;
     let all = LeaseFilter::default();
     assert!(fixture.engine.list_leases(&elsewhere, &all).await.unwrap().items.is_empty());
+}
+
+#[tokio::test]
+async fn workflows_stand_newest_first_and_however_they_are_narrowed_each_once_both_ways() {
+    let fixture = stage(vec![line()]).await;
+    let viewer = fixture.person("viewer", Role::Viewer).await;
+    for n in 0..5 {
+        Flow::start(&fixture, "line", &format!("w-{n}"), &input()).await;
+        fixture.db.advance_clock(Duration::from_secs(1)).await;
+    }
+    let list = async |filter: WorkflowFilter| {
+        fixture.engine.list_workflows(&viewer, &filter).await.unwrap()
+    };
+    let base = || WorkflowFilter { limit: Some(2), ..WorkflowFilter::default() };
+    for filter in [
+        base(),
+        WorkflowFilter { kind: Some("line".into()), ..base() },
+        WorkflowFilter { status: Some(WorkflowState::Running), ..base() },
+        WorkflowFilter { q: Some("w-".into()), ..base() },
+    ] {
+        let all = both_ways(
+            async |cursor| list(WorkflowFilter { cursor, ..filter.clone() }).await,
+            |row| row.key.clone(),
+        )
+        .await;
+        assert_eq!(all, ["w-4", "w-3", "w-2", "w-1", "w-0"], "{filter:?}");
+    }
+    let ended = WorkflowFilter { status: Some(WorkflowState::Completed), ..base() };
+    assert!(list(ended).await.items.is_empty());
+    let elsewhere = stranger(&fixture).await;
+    let theirs = fixture.engine.list_workflows(&elsewhere, &base()).await.unwrap();
+    assert!(theirs.items.is_empty());
 }
 
 #[tokio::test]

@@ -11,7 +11,12 @@ use domain::{
 };
 use engine::{FinishOutcome, NewEvent, StaffCaller};
 
-use crate::fixture::{self, Fixture, PAYLOAD, add_tenant, code, done, happened, won};
+use crate::{
+    compensation,
+    evidence::{self, webhook},
+    fixture::{self, Fixture, PAYLOAD, add_tenant, code, done, happened, won},
+    workflows::support::{Flow, all_done, input, line, stage},
+};
 
 async fn search(fixture: &Fixture, by: &StaffCaller, q: &str) -> SearchView {
     fixture.engine.search(by, q).await.unwrap()
@@ -144,5 +149,57 @@ async fn a_search_finds_nothing_of_another_tenant_and_a_masked_term_by_the_whole
     for q in ["with a card", "INV-1", "129.00 EUR", "4111-0001", &id.to_string()] {
         let view = search(&fixture, &gil, q).await;
         assert!(view.groups.is_empty() && view.named.is_none(), "{q}");
+    }
+}
+
+#[tokio::test]
+async fn a_search_finds_a_workflow_by_its_key_and_the_operations_of_its_steps() {
+    let fixture = stage(vec![line()]).await;
+    let viewer = fixture.person("viewer", Role::Viewer).await;
+    let flow = Flow::start(&fixture, "line", "campaign 7", &input()).await;
+    flow.drive(&all_done).await;
+    for (q, exact) in [("campaign 7", true), ("campai", false)] {
+        let view = search(&fixture, &viewer, q).await;
+        assert_eq!(types(&view), [RecordType::Operation, RecordType::Workflow], "{q}");
+        let row = &group(&view, RecordType::Workflow).rows[0];
+        assert_eq!((row.id.as_str(), row.key.as_str()), (&*flow.id.to_string(), "campaign 7"));
+        assert_eq!(row.exact, exact, "{q}");
+        let steps = &group(&view, RecordType::Operation).rows;
+        assert_eq!(steps.len(), 3, "{q}");
+        assert!(
+            steps.iter().all(|row| !row.exact),
+            "{q}: the workflow is called that, they are not"
+        );
+    }
+    let view = search(&fixture, &viewer, &flow.id.to_string()).await;
+    assert_eq!(view.named, Some(Named::Record(RecordType::Workflow, flow.id.to_string())));
+}
+
+#[tokio::test]
+async fn a_search_finds_the_undo_the_request_and_the_incident_about_what_it_finds() {
+    let fixture = compensation::support::fixture().await;
+    let people = compensation::decisions::people(&fixture).await;
+    let viewer = fixture.person("viewer", Role::Viewer).await;
+    let (undo, _) = compensation::decisions::failed(&fixture, &people).await;
+    let id = async |sql: &'static str| -> String {
+        sqlx::query_scalar(sql).fetch_one(fixture.pool()).await.unwrap()
+    };
+    let charge = id("select operation_id::text from compensations").await;
+    webhook(&fixture, &evidence::done("e-1", &charge, "ch_other", 12_900)).await;
+    let request = id("select id::text from approvals").await;
+    let incident =
+        id("select id::text from incidents where cause = 'double_effect_suspected'").await;
+    let expected = [
+        (RecordType::Compensation, undo.to_string()),
+        (RecordType::Approval, request),
+        (RecordType::Incident, incident),
+    ];
+    // By what is known of the operation, and each by its own id.
+    let view = search(&fixture, &viewer, "INV-1").await;
+    for (record, id) in expected {
+        let rows = &group(&view, record).rows;
+        assert!(rows.iter().any(|row| row.id == id), "{record:?}: {rows:?}");
+        let own = search(&fixture, &viewer, &id).await;
+        assert_eq!(own.named, Some(Named::Record(record, id)));
     }
 }

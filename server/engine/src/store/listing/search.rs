@@ -4,7 +4,7 @@ use domain::ids::TenantId;
 use sqlx::PgConnection;
 use uuid::Uuid;
 
-use crate::error::EngineError;
+use crate::{error::EngineError, store::workflow_listing};
 
 /// What a search looks for, each exactly or by prefix.
 #[derive(Clone, Debug)]
@@ -38,7 +38,8 @@ pub async fn search(
 }
 
 /// The same, each with whether something of it is exactly what was looked for: those first, then the
-/// newest.
+/// newest. An operation that the key of its workflow finds is never exactly what was looked for: the
+/// workflow is.
 ///
 /// # Errors
 /// The database's.
@@ -47,6 +48,11 @@ pub async fn ranked(
     tenant: TenantId,
     search: &Search,
 ) -> Result<(Vec<(Uuid, bool)>, bool), EngineError> {
+    let text = (search.text.0.as_str(), search.text.1.as_str());
+    // Read first, so that workflows which were left out are told of too, however few operations the
+    // others have.
+    let (workflows, more_workflows) =
+        workflow_listing::search(&mut *db, tenant, text, None, search.limit).await?;
     let rows = sqlx::query!(
         r#"
         (select 1 as "branch!", id as "id!", key = $2 as "exact!" from operations
@@ -66,6 +72,11 @@ pub async fn ranked(
         union all
         (select 6, id, true from operations
           where tenant_id = $1 and not console and currency = $8 and amount_minor = $7 order by id desc limit $9)
+        union all
+        (select 7, o.id, false from unnest($10::uuid[]) as w(id) cross join lateral
+          (select p.id from operations p
+           where p.tenant_id = $1 and p.workflow_id = w.id and not p.console limit $9) o
+          limit $9)
         "#,
         tenant.uuid(),
         search.text.0,
@@ -76,13 +87,15 @@ pub async fn ranked(
         search.amount.as_ref().map(|(amount, _)| *amount),
         search.amount.as_ref().map(|(_, currency)| currency.as_str()),
         search.limit,
+        &workflows,
     )
     .fetch_all(db)
     .await?;
-    let more = (1..=6).any(|branch| {
+    let cut = (1..=7).any(|branch| {
         let found = rows.iter().filter(|row| row.branch == branch).count();
         i64::try_from(found).is_ok_and(|found| found >= search.limit)
     });
+    let more = more_workflows || cut;
     let mut found: Vec<_> = rows.into_iter().map(|row| (row.id, row.exact)).collect();
     found.sort_unstable_by(|(a, a_exact), (b, b_exact)| b.cmp(a).then(b_exact.cmp(a_exact)));
     found.dedup_by_key(|(id, _)| *id);

@@ -5,7 +5,7 @@ mod lists;
 mod receive;
 mod shrink;
 mod source;
-mod staff;
+pub mod staff;
 mod webhooks;
 mod workflows;
 

@@ -15,7 +15,7 @@ use engine::{
 use crate::fixture::{Fixture, asked, code, done};
 
 /// A decision in a transaction of the console's role, as `actions` makes it.
-async fn decide(
+pub async fn decide(
     fixture: &Fixture,
     id: MessageId,
     version: i64,

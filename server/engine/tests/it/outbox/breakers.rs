@@ -9,6 +9,7 @@ use std::{
 };
 
 use axum::{http::StatusCode, response::IntoResponse as _};
+use domain::access::Role;
 use engine::Destination;
 
 use super::{receiver::Receiver, relay_to, round, rounds, standing, tell, to};
@@ -153,4 +154,32 @@ async fn a_breaker_that_nobody_asks_any_more_is_forgotten_and_the_next_event_tri
     let mut relay = relay_to(&fixture, vec![moved]).await;
     rounds(&mut relay, &fixture).await;
     assert_eq!(standing(&fixture, "published").await, 1);
+}
+
+#[tokio::test]
+async fn the_first_page_names_a_destination_that_is_down_with_since_when_and_why_until_it_is_up() {
+    let fixture = Fixture::new().await;
+    let viewer = fixture.person("viewer", Role::Viewer).await;
+    let breakers = async || fixture.engine.overview(&viewer, None).await.unwrap().health.breakers;
+    let (receiver, down) = moody().await;
+    tell(&fixture, "a", "thing.happened").await;
+    assert_eq!(breakers().await, []);
+    let mut relay = relay_to(&fixture, vec![to(&receiver.url)]).await;
+    round(&mut relay).await;
+    let open = breakers().await;
+    assert_eq!(open.len(), 1, "{open:?}");
+    let first = open[0].clone();
+    assert_eq!((first.destination.as_str(), first.failures), ("main", 1));
+    assert!(first.probe_in_ms <= 1_000, "{first:?}");
+    assert!(first.last_error.as_deref().is_some_and(|said| said.contains("503")), "{first:?}");
+
+    fixture.db.advance_clock(MINUTES).await;
+    round(&mut relay).await;
+    let open = breakers().await;
+    assert_eq!((open[0].failures, open[0].opened_at), (2, first.opened_at), "one outage, not two");
+
+    down.store(false, SeqCst);
+    fixture.db.advance_clock(MINUTES).await;
+    round(&mut relay).await;
+    assert_eq!(breakers().await, []);
 }
