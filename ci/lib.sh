@@ -25,6 +25,13 @@ give_up() {
 
 have() { command -v "$1" >/dev/null 2>&1; }
 
+# What a scan of the supply holds for: the commit, and the locks and rules as they lie here, committed or not.
+supply_mark() {
+    local judged=(Cargo.lock server/fuzz/Cargo.lock end2end/package-lock.json ci/fixtures/vulnerable/Cargo.lock
+        deny.toml ci/supply.sh)
+    say "$(git -C "$ROOT" rev-parse HEAD 2>/dev/null || say none)+$(cd "$ROOT" && cat "${judged[@]}" | git hash-object --stdin)"
+}
+
 # step WHAT COMMAND… : says what happens, does it, says how long it took.
 step() {
     local what=$1 started=$SECONDS

@@ -5,17 +5,18 @@
 // Reads what tests reported (testkit::threat, end2end/tests/threats.ts) from target/threats, and the
 // sources for every place that reports. A threat holds where each of its places has reported and none
 // saw an effect. With `whole`, one that no place reports fails the run. What the check proves counts for the
-// commit that it was run on; where the check said why it could not, that is told and is no failure. Guards
-// against a threat whose test was lost, and against a table that is green because a test did not run.
+// commit and the locks that it was run on; where the check said why it could not, that is told and is no
+// failure. Guards against a threat whose test was lost, and against a table that is green because a test did
+// not run.
 import { spawnSync } from 'node:child_process'
 import fs from 'node:fs'
 import { lineOf, read, sourceFiles } from './source-files.mjs'
 
 const whole = process.argv[2] === 'whole'
 const all = Array.from({ length: 47 }, (_, n) => `T${String(n + 1).padStart(2, '0')}`)
-// Proven by the check, which no test repeats; it reports to a file of its own, with the commit.
+// Proven by the check, which no test repeats; it reports to a file of its own, with its mark.
 const elsewhere = { T45: 'make check (ci/supply.sh)' }
-const commit = spawnSync('git', ['rev-parse', 'HEAD'], { encoding: 'utf8' }).stdout?.trim() || 'none'
+const mark = spawnSync('bash', ['-c', '. ci/lib.sh && supply_mark'], { encoding: 'utf8' }).stdout?.trim()
 const file = process.env.ONCEOVER_THREATS_FILE ?? 'target/threats'
 
 const rows = new Map(all.map((id) => [id, { tried: 0, effects: 0, reported: new Set(), places: new Set() }]))
@@ -35,7 +36,7 @@ for (const source of sourceFiles()) {
 
 const linesOf = (name) => (fs.existsSync(name) ? fs.readFileSync(name, 'utf8').split('\n').filter(Boolean) : [])
 const skipped = new Map()
-const checked = linesOf('target/threats.check').filter((line) => line.split(' ')[4] === commit)
+const checked = linesOf('target/threats.check').filter((line) => line.split(' ')[4] === mark)
 for (const line of [...linesOf(file), ...checked]) {
   const [id, tried, effects, place, , ...why] = line.split(' ')
   const row = rows.get(id)
@@ -65,7 +66,7 @@ for (const [id, row] of rows) {
   else if (silent.length > 0) verdict = 'in part'
   let note = silent.length ? `silent: ${silent.join(', ')}` : ''
   if (verdict === 'skipped') note = skipped.get(id)
-  else if (verdict === 'not run' && elsewhere[id]) note = `by ${elsewhere[id]}, on this commit`
+  else if (verdict === 'not run' && elsewhere[id]) note = `by ${elsewhere[id]}, on this commit with these locks`
   console.log(`${id}     ${verdict.padEnd(7)}${String(row.tried).padStart(7)}${String(row.effects).padStart(9)}  ${note}`.trimEnd())
   if (verdict === 'NO' || (whole && !['yes', 'skipped'].includes(verdict))) wrong.push(id)
 }

@@ -5,7 +5,7 @@ use std::borrow::Cow;
 
 /// What a spreadsheet takes for the beginning of a formula: the four signs, their full-width and small
 /// forms, and the minus sign of typography.
-const BEGINS: [char; 13] = [
+pub const BEGINS: [char; 13] = [
     '=', '+', '-', '@', '\u{ff1d}', '\u{ff0b}', '\u{ff0d}', '\u{ff20}', '\u{fe66}', '\u{fe62}',
     '\u{fe63}', '\u{fe6b}', '\u{2212}',
 ];

@@ -49,6 +49,14 @@ impl Tx {
     pub(crate) async fn rollback(self) -> Result<(), sqlx::Error> {
         self.inner.rollback().await
     }
+
+    /// From here to its end the transaction sees this tenant and no other.
+    pub(crate) async fn stand_in(&mut self, tenant: TenantId) -> Result<(), EngineError> {
+        sqlx::query_scalar!("select set_config('app.tenant', $1, true)", tenant.to_string())
+            .fetch_one(&mut *self.inner)
+            .await?;
+        Ok(())
+    }
 }
 
 impl Deref for Tx {
@@ -97,7 +105,10 @@ impl Pools {
     }
 
     /// A transaction of the engine's role. Call it in a task of its own (F5).
-    #[expect(clippy::disallowed_methods, reason = "one of the two places that begin transactions")]
+    #[expect(
+        clippy::disallowed_methods,
+        reason = "one of the three places that begin transactions"
+    )]
     pub(crate) async fn begin_engine(&self) -> Result<Tx, EngineError> {
         Ok(Tx { inner: self.engine.begin().await?, hints: self.hints.clone() })
     }
@@ -113,13 +124,24 @@ impl Pools {
         self.begin_within(&self.identity, tenant).await
     }
 
-    #[expect(clippy::disallowed_methods, reason = "one of the two places that begin transactions")]
+    /// A transaction of the console's role about a session whose tenant it finds out itself: staff,
+    /// sessions and tokens alone until [`Tx::stand_in`].
+    #[expect(
+        clippy::disallowed_methods,
+        reason = "one of the three places that begin transactions"
+    )]
+    pub(crate) async fn begin_session(&self) -> Result<Tx, EngineError> {
+        Ok(Tx { inner: self.console.begin().await?, hints: self.hints.clone() })
+    }
+
+    #[expect(
+        clippy::disallowed_methods,
+        reason = "one of the three places that begin transactions"
+    )]
     async fn begin_within(&self, pool: &PgPool, tenant: TenantId) -> Result<Tx, EngineError> {
-        let mut tx = pool.begin().await?;
-        sqlx::query_scalar!("select set_config('app.tenant', $1, true)", tenant.to_string())
-            .fetch_one(&mut *tx)
-            .await?;
-        Ok(Tx { inner: tx, hints: self.hints.clone() })
+        let mut tx = Tx { inner: pool.begin().await?, hints: self.hints.clone() };
+        tx.stand_in(tenant).await?;
+        Ok(tx)
     }
 
     pub(crate) async fn ping(&self) -> Result<(), EngineError> {

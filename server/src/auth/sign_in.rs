@@ -58,11 +58,11 @@ pub async fn sign_in(
         }
     };
     let from = client.map(|Extension(client)| client.network());
-    match check(&state, &form, (from, origin), request).await {
+    match check(&state, &form, (from, origin), request.clone()).await {
         Ok(Passed::Password(ticket)) => sign_in_code::ask(&ticket, &form.next),
         Ok(Passed::All(token)) => {
             if let Some(old) = SessionToken::of(&headers) {
-                end_former(&state, &old).await;
+                end_former(&state, &old, request).await;
             }
             let mut response = location::see_other(&form.next);
             response.headers_mut().append(header::SET_COOKIE, cookie::begin(&token));
@@ -81,8 +81,8 @@ pub async fn sign_in(
 
 /// Ends the session that a browser came with. Best effort: the new one stands either way, and the old
 /// one runs out.
-pub(super) async fn end_former(state: &AppState, old: &SessionToken) {
-    if let Err(error) = state.engine.sign_out(old.as_str()).await {
+pub(super) async fn end_former(state: &AppState, old: &SessionToken, request: RequestOrigin) {
+    if let Err(error) = state.engine.sign_out(old.as_str(), request).await {
         tracing::warn!(%error, "the former session was not ended");
     }
 }
@@ -137,10 +137,11 @@ pub(super) async fn too_many(
 /// `POST /sign-out`.
 pub async fn sign_out(
     State(state): State<AppState>,
+    Asking(request): Asking,
     token: Option<Extension<SessionToken>>,
 ) -> Response {
     if let Some(Extension(token)) = token
-        && let Err(error) = state.engine.sign_out(token.as_str()).await
+        && let Err(error) = state.engine.sign_out(token.as_str(), request).await
     {
         return Refused::from(error).into_response();
     }

@@ -20,7 +20,7 @@ use super::{
 use crate::{
     refusal::Refused,
     router::AppState,
-    security::{location, nonce::Nonce},
+    security::{location, nonce::Nonce, request::Asking},
 };
 
 const NAME: &str = "__Host-code";
@@ -61,6 +61,7 @@ pub struct GivenCode {
 /// `POST /sign-in/code`.
 pub async fn finish(
     State(state): State<AppState>,
+    Asking(request): Asking,
     Extension(nonce): Extension<Nonce>,
     CameFrom(origin): CameFrom,
     headers: HeaderMap,
@@ -74,8 +75,9 @@ pub async fn finish(
         }
     };
     let ticket = cookies(&headers).find_map(|(name, value)| (name == NAME).then_some(value));
-    let ended = state.engine.finish_with_code(ticket.unwrap_or_default(), &form.factor, origin);
-    let token = match ended.await {
+    let ticket = ticket.unwrap_or_default();
+    let ended = state.engine.finish_with_code(ticket, &form.factor, origin, request.clone()).await;
+    let token = match ended {
         Ok(token) => token,
         Err(error) => {
             return match error.refusal().code {
@@ -92,7 +94,7 @@ pub async fn finish(
         }
     };
     if let Some(old) = SessionToken::of(&headers) {
-        sign_in::end_former(&state, &old).await;
+        sign_in::end_former(&state, &old, request).await;
     }
     let mut response = location::see_other(&form.next);
     let cookies = response.headers_mut();

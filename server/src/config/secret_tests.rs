@@ -65,6 +65,11 @@ fn holder(key: &str) -> Option<Holder> {
         "ONCEOVER_PROVIDERS" => {
             holder(|secret| format!("payments=https://me:{secret}@pay.example/charges"), false)
         }
+        "ONCEOVER_PROVIDER_LOOKUPS" => Holder {
+            beside: &[("ONCEOVER_PROVIDERS", "payments=https://pay.example/charges")],
+            value: |secret| format!("payments=https://me:{secret}@pay.example/lookups"),
+            ours: false,
+        },
         _ => return None,
     })
 }
@@ -72,7 +77,10 @@ fn holder(key: &str) -> Option<Holder> {
 #[test]
 fn every_key_that_holds_a_secret_has_a_row_here() {
     for key in KEYS {
+        // Addresses by name may hold a password each.
+        let addresses = ["_PROVIDERS", "_LOOKUPS", "ONCEOVER_DESTINATIONS", "_SOURCES"];
         let tells = key.kind == Kind::Secret
+            || addresses.iter().any(|word| key.name.ends_with(word))
             || ["SECRET", "SECRETS", "PASSWORD", "TOKEN"]
                 .iter()
                 .any(|word| key.name.ends_with(word));
@@ -104,7 +112,7 @@ fn a_secret_from_an_example_stops_the_start_and_is_not_repeated() {
         let config = read(&pairs).unwrap_or_else(|error| panic!("{}: {error}", key.name));
         assert!(!format!("{config:?}").contains(GOOD), "{} is shown", key.name);
     }
-    assert!(tried >= 45, "{tried}");
+    assert!(tried >= 50, "{tried}");
     testkit::threat("T43", tried, 0);
 }
 

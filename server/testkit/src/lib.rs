@@ -22,4 +22,4 @@ pub use eventually::{eventually, within};
 pub use nats::NatsServer;
 pub use proxy::{Fault, Proxy, Upstream};
 pub use server::with_database;
-pub use threats::threat;
+pub use threats::{threat, threat_not_tried};

@@ -15,14 +15,24 @@ use std::{fs::OpenOptions, io::Write as _, panic::Location};
 #[track_caller]
 pub fn threat(id: &str, tried: usize, effects: usize) {
     let place = Location::caller();
-    report(id, tried, effects, place);
+    report(id, tried, effects, place, "");
     assert!(tried > 0, "{id}: nothing was tried");
     assert_eq!(effects, 0, "{id}: of {tried} that were tried, so many had an effect");
 }
 
-fn report(id: &str, tried: usize, effects: usize, place: &Location<'_>) {
+/// Reports that this machine does not let a threat be tried, and why: the table then says so of the threat
+/// instead of *yes*.
+///
+/// # Panics
+/// Where the run's file cannot be written.
+#[track_caller]
+pub fn threat_not_tried(id: &str, why: &str) {
+    report(id, 0, 0, Location::caller(), &format!(" here not tried: {}", why.replace('\n', " ")));
+}
+
+fn report(id: &str, tried: usize, effects: usize, place: &Location<'_>, why: &str) {
     let Ok(path) = std::env::var("ONCEOVER_THREATS_FILE") else { return };
-    let line = format!("{id} {tried} {effects} {}:{}\n", place.file(), place.line());
+    let line = format!("{id} {tried} {effects} {}:{}{why}\n", place.file(), place.line());
     let mut file = OpenOptions::new().create(true).append(true).open(&path).expect(&path);
     // One write: programs that report at once do not mix their lines.
     file.write_all(line.as_bytes()).expect("the file of the run's threats takes a line");

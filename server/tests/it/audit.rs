@@ -11,7 +11,11 @@ use leptos::server_fn::axum::server_fn_paths;
 use serde_json::json;
 use sqlx::Executor as _;
 
-use crate::{forms::leads_to, refusals::fields, support::Stage};
+use crate::{
+    forms::leads_to,
+    refusals::fields,
+    support::{PASSWORD, Stage},
+};
 
 const BREAK: &str = "create function audit_breaks() returns trigger language plpgsql as
       'begin raise exception ''no''; end';
@@ -52,6 +56,15 @@ async fn no_page_and_no_call_has_an_effect_or_a_refusal_that_cannot_be_audited()
                     || page.text().contains("data-code=\"unavailable\"");
                 assert!(told, "{place} as {role}: {} {}", page.status, page.text());
             }
+        }
+        // Nobody comes in, and nobody goes out: the session stands until it can be written down.
+        let comes = [("email", "viewer@acme.test"), ("password", PASSWORD)];
+        for (who, path, fields) in
+            [(&stage.stranger(), "/sign-in", &comes[..]), (&browsers[2], "/sign-out", &comes[..0])]
+        {
+            who.post(path, fields).await.expect(StatusCode::SERVICE_UNAVAILABLE);
+            assert_eq!(stage.effects().await, before, "{path}");
+            tried += 1;
         }
         for target_type in TargetType::ALL {
             // A policy is not spelled here, and no call makes a token: the engine's own test has both.

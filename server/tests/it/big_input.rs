@@ -12,6 +12,7 @@ use testkit::within;
 use crate::{
     faults::processes::Process,
     figures::say,
+    headers::carries_the_headers,
     support::{HOST, Stage, WEBHOOK_SECRET, from_our_page},
     trust::paths::{forms, of_nobody},
     wire::{LIMIT, exchange},
@@ -57,6 +58,7 @@ async fn every_route_that_takes_a_body_has_a_limit() {
                     answer.text()
                 );
                 answer.refused(Code::TooLarge);
+                carries_the_headers(&answer, &path);
                 assert_eq!(answer.header("connection"), "close", "{path}");
                 tried += 1;
             }
@@ -72,6 +74,7 @@ async fn every_route_that_takes_a_body_has_a_limit() {
                 .body(huge(announced));
             let answer = stage.send(request.unwrap()).await;
             assert_eq!(answer.status, StatusCode::PAYLOAD_TOO_LARGE, "{path}: {}", answer.text());
+            carries_the_headers(&answer, &path);
             tried += 1;
         }
     }
@@ -85,6 +88,7 @@ async fn every_route_that_takes_a_body_has_a_limit() {
         "R20: {tried} bodies of {HUGE} bytes at every route that takes one: all 413, {moved} effects"
     ));
     testkit::threat("T39", tried, moved);
+    testkit::threat("T08", tried - 1, 0);
 }
 
 /// One hostile request: what it is, its bytes, and the statuses that it may get.

@@ -6,6 +6,7 @@ use axum::{
 };
 
 use crate::{
+    headers::carries_the_headers,
     support::{HOST, PASSWORD, Stage, form},
     trust::paths::{forms, of_nobody},
 };
@@ -72,6 +73,7 @@ async fn forged_requests_change_nothing_and_our_own_pages_do() {
             let answer = stage.send(request.body(Body::from(form(&fields))).unwrap()).await;
             assert_eq!(answer.status.as_u16(), status, "{path} {headers:?}: {}", answer.text());
             assert!(answer.headers.get(header::SET_COOKIE).is_none());
+            carries_the_headers(&answer, &path);
             tried += 1;
         }
         moved += usize::from(stage.effects().await != before);
@@ -94,6 +96,7 @@ async fn forged_requests_change_nothing_and_our_own_pages_do() {
     assert!(answer.header("location").starts_with("/receipts/"), "{}", answer.header("location"));
     assert!(stage.effects().await.since(&before).contains(&"operations"));
     testkit::threat("T03", tried, moved);
+    testkit::threat("T08", tried, 0);
 }
 
 #[tokio::test]

@@ -98,6 +98,14 @@ async fn signing_in_asks_for_the_code_and_nothing_is_open_before_it() {
     assert_eq!(leads_to(&right, "/operations"), "/operations?q=a");
     let signed_in = Browser { stage: &stage, cookie: Some(cookie(&right)) };
     signed_in.get("/").await.expect(StatusCode::OK);
+    let rows: i64 = sqlx::query_scalar(
+        "select count(*) from audit where action = 'sign_in' and result = 'done' and actor = $1",
+    )
+    .bind(EMAIL)
+    .fetch_one(stage.database.owner_pool())
+    .await
+    .unwrap();
+    assert_eq!(rows, 2, "that of the enrolment and this one, which begins with the code");
 
     // Neither the ticket nor the code opens anything twice.
     leads_to(&give(&browser, &code).await, "/sign-in?refused=sign_in_failed");

@@ -2,7 +2,10 @@
 
 use std::{fmt::Write as _, io, net::SocketAddr, time::Duration};
 
-use axum::Router;
+use axum::{
+    Router,
+    http::{HeaderName, HeaderValue},
+};
 use server::{
     config::Config,
     listener::{self, Bounds, Certificate},
@@ -15,7 +18,7 @@ use tokio::{
     task::JoinHandle,
 };
 
-use crate::support::HOST;
+use crate::support::{Answer, HOST};
 
 /// How long anything may take that happens by itself.
 pub const LIMIT: Duration = Duration::from_secs(30);
@@ -68,6 +71,22 @@ pub fn request(method: &str, path: &str, headers: &[(&str, &str)], body: &str) -
     text.push_str("\r\n");
     text.push_str(body);
     text.into_bytes()
+}
+
+/// An answer out of its bytes.
+pub fn parsed(answer: &str) -> Answer {
+    let (head, body) = answer.split_once("\r\n\r\n").unwrap_or_else(|| panic!("{answer}"));
+    let mut lines = head.lines();
+    let status = lines.next().and_then(|line| line.split(' ').nth(1)).unwrap();
+    let headers = lines.map(|line| {
+        let (name, value) = line.split_once(": ").unwrap_or_else(|| panic!("{line}"));
+        (HeaderName::try_from(name).unwrap(), HeaderValue::try_from(value).unwrap())
+    });
+    Answer {
+        status: status.parse().unwrap(),
+        headers: headers.collect(),
+        body: body.to_owned().into(),
+    }
 }
 
 /// What comes until the other side closes; an abrupt end is an end as well.

@@ -12,12 +12,12 @@ use domain::{
 use sqlx::PgConnection;
 use uuid::Uuid;
 
-use super::{code::Taken, new_secret, secret_hash};
+use super::{code::Taken, new_secret, secret_hash, step_up::at_the_door};
 use crate::{
     Engine, RequestOrigin, StaffCaller,
     error::EngineError,
     store::{
-        factor, session,
+        audit, factor, session,
         session_list::{self, Origin},
         sign_in, sign_in_ticket, staff,
     },
@@ -27,6 +27,9 @@ use crate::{
 const WINDOW_MIN: i32 = 15;
 /// The same in seconds: whoever is refused may try again then at the latest.
 pub const SIGN_IN_WINDOW_S: u64 = 15 * 60;
+
+/// What the audit log calls it.
+pub(super) const SIGN_IN: &str = "sign_in";
 
 /// A try that was counted and may be checked.
 #[derive(Debug)]
@@ -125,8 +128,8 @@ impl Engine {
         .await
     }
 
-    /// Ends a try: a session in the person's first tenant where the password was right and is all that
-    /// is asked for.
+    /// Ends a try: a session in the person's first tenant, with its audit row there, where the password was
+    /// right and is all that is asked for.
     ///
     /// # Errors
     /// Refused: `sign_in_failed`, the same for a wrong password, an unknown, a disabled and a
@@ -141,14 +144,16 @@ impl Engine {
         Self::detached(async move {
             let correct = correct && !attempt.takes_code;
             let account = attempt.account.filter(|_| correct).ok_or_else(failed)?;
-            let mut db = engine.pools.identity().acquire().await?;
-            let tenant = staff::first_tenant(&mut db, account.id).await?.ok_or_else(failed)?;
-            let token = open(&mut db, (account.id, tenant), &attempt.origin).await?;
-            sign_in::forget_account(&mut db, &secret_hash(&attempt.email)).await?;
+            let tenant = engine.first_tenant(account.id).await?;
+            let mut tx = engine.pools.begin_console(tenant).await?;
+            let token = open(&mut tx, (account.id, tenant), &attempt.origin).await?;
+            sign_in::forget_account(&mut tx, &secret_hash(&attempt.email)).await?;
             if let Some(from) = &attempt.from {
-                sign_in::give_back(&mut db, from).await?;
+                sign_in::give_back(&mut tx, from).await?;
             }
-            drop(db);
+            let who = (account.id, attempt.email.as_str());
+            audit::add(&mut tx, at_the_door(tenant, who, SIGN_IN, &request)).await?;
+            tx.commit().await?;
             let caller = engine.staff_by_session(&token, request).await?.ok_or_else(failed)?;
             Ok(NewSession { token, caller })
         })
@@ -178,7 +183,7 @@ impl Engine {
         .await
     }
 
-    /// Ends a sign-in by its code: the session begins here.
+    /// Ends a sign-in by its code: the session begins here, with its audit row.
     ///
     /// # Errors
     /// Refused: `sign_in_failed` for a ticket that does not stand; `too_many_attempts`, counted with
@@ -188,6 +193,7 @@ impl Engine {
         ticket: &str,
         code: &str,
         origin: Origin,
+        request: RequestOrigin,
     ) -> Result<String, EngineError> {
         let (engine, ticket, code) = (self.clone(), secret_hash(ticket), code.to_owned());
         Self::detached(async move {
@@ -196,18 +202,29 @@ impl Engine {
             if engine.too_many_tries(&mut db, &waiting.email_hash).await? {
                 return Err(EngineError::refused(Code::TooManyAttempts));
             }
-            let tenant = staff::first_tenant(&mut db, waiting.staff).await?.ok_or_else(failed)?;
-            if !engine.take_code(&mut db, waiting.staff, &code, Taken::Any).await? {
+            drop(db);
+            let tenant = engine.first_tenant(waiting.staff).await?;
+            let mut tx = engine.pools.begin_console(tenant).await?;
+            if !engine.take_code(&mut tx, waiting.staff, &code, Taken::Any).await? {
                 return Err(EngineError::refused(Code::FactorRefused));
             }
-            if !sign_in_ticket::take(&mut db, &ticket).await? {
+            if !sign_in_ticket::take(&mut tx, &ticket).await? {
                 return Err(failed());
             }
-            let token = open(&mut db, (waiting.staff, tenant), &origin).await?;
-            sign_in::forget_account(&mut db, &waiting.email_hash).await?;
+            let token = open(&mut tx, (waiting.staff, tenant), &origin).await?;
+            sign_in::forget_account(&mut tx, &waiting.email_hash).await?;
+            let who = (waiting.staff, waiting.email.as_str());
+            audit::add(&mut tx, at_the_door(tenant, who, SIGN_IN, &request)).await?;
+            tx.commit().await?;
             Ok(token)
         })
         .await
+    }
+
+    /// The tenant that a person's session begins in.
+    async fn first_tenant(&self, staff: StaffId) -> Result<TenantId, EngineError> {
+        let mut db = self.pools.identity().acquire().await?;
+        staff::first_tenant(&mut db, staff).await?.ok_or_else(failed)
     }
 }
 

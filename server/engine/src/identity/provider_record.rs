@@ -9,7 +9,7 @@ use domain::{
     problem::Code,
 };
 
-use super::{NewSession, new_secret, secret_hash};
+use super::{NewSession, new_secret, password_record::SIGN_IN, secret_hash, step_up::at_the_door};
 use crate::{
     Engine, RequestOrigin,
     error::EngineError,
@@ -140,8 +140,8 @@ impl Engine {
         .await
     }
 
-    /// Opens a session for whom the provider named, with the roles that it grants: what it no longer
-    /// grants is taken away first, whoever gave it.
+    /// Opens a session for whom the provider named, with its audit row and the roles that it grants: what
+    /// it no longer grants is taken away first, whoever gave it.
     ///
     /// # Errors
     /// Refused: `sso_refused` where it grants nothing, where the account is closed, or where the e-mail
@@ -158,21 +158,27 @@ impl Engine {
             engine.follow_provider(&account, &person.who.issuer, &wanted, &request).await?;
             let mut db = engine.pools.identity().acquire().await?;
             let first = staff::first_tenant(&mut db, account.staff).await?.ok_or_else(refused)?;
+            drop(db);
             let token = new_secret();
             let hash = secret_hash(&token);
-            session::open(&mut db, &hash, account.staff, first).await?;
+            let mut tx = engine.pools.begin_console(first).await?;
+            session::open(&mut tx, &hash, account.staff, first).await?;
             // Whoever came in at the provider hours ago has proved nothing here today (T12).
-            session::proven_at(&mut db, &hash, person.proven_at).await?;
-            session_list::note_origin(&mut db, &hash, &person.origin).await?;
-            drop(db);
+            session::proven_at(&mut tx, &hash, person.proven_at).await?;
+            session_list::note_origin(&mut tx, &hash, &person.origin).await?;
+            let who = (account.staff, account.email.as_str());
+            let row = at_the_door(first, who, SIGN_IN, &request);
+            audit::add(&mut tx, Entry { after: Some(by_provider(&person.who.issuer)), ..row })
+                .await?;
+            tx.commit().await?;
             let caller = engine.staff_by_session(&token, request).await?;
             Ok(NewSession { token, caller: caller.ok_or_else(refused)? })
         })
         .await
     }
 
-    /// Gives a session a new token once its own person has proven again who they are; the old token is
-    /// worth nothing from then on (T09).
+    /// Gives a session a new token, with its audit row, once its own person has proven again who they are;
+    /// the old token is worth nothing from then on (T09).
     ///
     /// # Errors
     /// Refused: `sso_failed` where the browser's session is not the one that asked, or the provider
@@ -193,10 +199,14 @@ impl Engine {
             let known = known.filter(|known| !known.disabled).ok_or_else(failed)?;
             let token = new_secret();
             let new = secret_hash(&token);
-            if !session::renew(&mut db, asked, known.staff, (&old, &new)).await? {
-                return Err(failed());
-            }
             drop(db);
+            let mut tx = engine.pools.begin_session().await?;
+            let tenant = session::renew(&mut tx, asked, known.staff, (&old, &new)).await?;
+            let tenant = tenant.ok_or_else(failed)?;
+            tx.stand_in(tenant).await?;
+            let row = at_the_door(tenant, (known.staff, known.email.as_str()), "step_up", &request);
+            audit::add(&mut tx, Entry { after: Some(by_provider(&who.issuer)), ..row }).await?;
+            tx.commit().await?;
             let caller = engine.staff_by_session(&token, request).await?.ok_or_else(failed)?;
             Ok(NewSession { token, caller })
         })
@@ -303,6 +313,11 @@ impl Engine {
         }
         Ok(())
     }
+}
+
+/// By whom a person was proven, as the audit log keeps it beside a sign-in or step-up.
+fn by_provider(issuer: &str) -> serde_json::Value {
+    serde_json::json!({ "by": issuer })
 }
 
 fn refused() -> EngineError {

@@ -3,11 +3,15 @@
 
 use domain::{problem::Code, view::Me};
 
-use super::secret_hash;
+use super::{
+    secret_hash,
+    step_up::{at_the_door, done},
+};
 use crate::{
     Engine, Following, RequestOrigin, StaffCaller, Standing,
     error::EngineError,
     store::{
+        audit::{self, Entry},
         listing,
         session::{self, Lasts},
         staff,
@@ -64,20 +68,28 @@ impl Engine {
         self.ears.feed().follow(standing.tenant.to_string(), since_ms)
     }
 
-    /// Ends a session.
+    /// Ends a session, with its audit row in the tenant that the session stands in; one that stands no
+    /// more has ended already.
     ///
     /// # Errors
-    /// The database's.
-    pub async fn sign_out(&self, token: &str) -> Result<(), EngineError> {
+    /// The database's, or [`EngineError::Unaudited`]: then the session stands.
+    pub async fn sign_out(&self, token: &str, request: RequestOrigin) -> Result<(), EngineError> {
         let (engine, hash) = (self.clone(), secret_hash(token));
         Self::detached(async move {
-            let mut db = engine.pools.identity().acquire().await?;
-            session::end(&mut db, &hash).await
+            let mut tx = engine.pools.begin_session().await?;
+            if let Some(ended) = session::end(&mut tx, &hash).await? {
+                tx.stand_in(ended.tenant).await?;
+                let whose = (ended.staff, ended.email.as_str());
+                audit::add(&mut tx, at_the_door(ended.tenant, whose, "sign_out", &request)).await?;
+            }
+            tx.commit().await?;
+            Ok(())
         })
         .await
     }
 
-    /// Moves a session to another of the person's tenants.
+    /// Moves a session to another of the person's tenants, with an audit row in the one that it leaves and
+    /// one in the one that it comes to.
     ///
     /// # Errors
     /// Refused, with one audit row in the tenant that the session stands in: `not_found` for a tenant that
@@ -91,12 +103,26 @@ impl Engine {
         let (engine, by, hash) = (self.clone(), by.clone(), secret_hash(token));
         let slug = slug.to_owned();
         Self::detached(async move {
-            let mut db = engine.pools.identity().acquire().await?;
-            let moved = session::switch(&mut db, &hash, &slug).await?;
-            drop(db);
-            let result = if moved { Ok(()) } else { Err(EngineError::refused(Code::NotFound)) };
-            let asked: String = slug.chars().take(MAX_SLUG).collect();
-            engine.told(&by, "switch_tenant", ("tenant", &asked), result).await
+            const ACTION: &str = "switch_tenant";
+            let mut tx = engine.pools.begin_console(by.tenant_id()).await?;
+            let Some(moved) = session::switch(&mut tx, &hash, &slug).await? else {
+                tx.rollback().await?;
+                let asked: String = slug.chars().take(MAX_SLUG).collect();
+                let refused = Err(EngineError::refused(Code::NotFound));
+                return engine.told(&by, ACTION, ("tenant", &asked), refused).await;
+            };
+            // In one order, so that two who cross wait for each other's logs and lock nobody out.
+            let mut logs = vec![by.tenant_id(), moved];
+            logs.sort_unstable();
+            logs.dedup();
+            for tenant in logs {
+                tx.stand_in(tenant).await?;
+                let row =
+                    Entry { tenant, target_type: "tenant", target_id: &slug, ..done(&by, ACTION) };
+                audit::add(&mut tx, row).await?;
+            }
+            tx.commit().await?;
+            Ok(())
         })
         .await
     }

@@ -4,11 +4,14 @@
 //! Guards against the unlocked desk and the stolen session: the tries are counted before anything is looked
 //! at, each wrong one leaves an audit row, and the right one gives the session a new token (T09).
 
-use domain::problem::Code;
+use domain::{
+    ids::{StaffId, TenantId},
+    problem::Code,
+};
 
 use super::{code::Taken, new_secret, secret_hash};
 use crate::{
-    Engine, StaffCaller,
+    Engine, RequestOrigin, StaffCaller,
     database::Tx,
     error::EngineError,
     store::{
@@ -196,21 +199,31 @@ pub(super) async fn renew(tx: &mut Tx, by: &StaffCaller) -> Result<String, Engin
 
 /// What a person did to their own account, as an audit row.
 pub(super) fn done<'a>(by: &'a StaffCaller, action: &'a str) -> Entry<'a> {
+    at_the_door(by.tenant_id(), (by.staff_id(), by.email()), action, by.origin())
+}
+
+/// The same of a person who is not let in yet, or no more: in the tenant that the session stands in.
+pub(super) fn at_the_door<'a>(
+    tenant: TenantId,
+    (staff, email): (StaffId, &'a str),
+    action: &'a str,
+    request: &'a RequestOrigin,
+) -> Entry<'a> {
     Entry {
-        tenant: by.tenant_id(),
+        tenant,
         actor_kind: "staff",
-        actor_id: Some(by.staff_id().uuid()),
-        actor: by.email(),
+        actor_id: Some(staff.uuid()),
+        actor: email,
         action,
         target_type: "staff",
-        target_id: by.email(),
+        target_id: email,
         refused: None,
         reason: None,
         before: None,
         after: None,
         receipt: None,
-        request_id: by.request_id(),
-        client: by.origin().client,
+        request_id: &request.request_id,
+        client: request.client,
     }
 }
 

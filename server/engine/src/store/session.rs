@@ -163,8 +163,8 @@ pub async fn standing(
     }))
 }
 
-/// Gives a session of a person who has proved again who they are another token (T09); `false` where it is not theirs, has ended, or the former
-/// token is not its own.
+/// Gives a session of a person who has proved again who they are another token (T09): the tenant that it
+/// stands in; `None` where it is not theirs, has ended, or the former token is not its own.
 ///
 /// # Errors
 /// The database's.
@@ -173,35 +173,52 @@ pub async fn renew(
     session: SessionId,
     staff: StaffId,
     (former_hash, token_hash): (&[u8], &[u8]),
-) -> Result<bool, EngineError> {
-    let done = sqlx::query!(
+) -> Result<Option<TenantId>, EngineError> {
+    let tenant = sqlx::query_scalar!(
         "update sessions set token_hash = $4, factor_at = onceover_now()
-         where id = $1 and staff_id = $2 and token_hash = $3 and ended_at is null",
+         where id = $1 and staff_id = $2 and token_hash = $3 and ended_at is null returning tenant_id",
         session.uuid(),
         staff.uuid(),
         former_hash,
         token_hash,
     )
-    .execute(db)
+    .fetch_optional(db)
     .await?;
-    Ok(done.rows_affected() == 1)
+    Ok(tenant.map(TenantId::new))
 }
 
-/// Ends a session.
+/// A session that has just ended.
+#[derive(Debug)]
+pub struct Ended {
+    /// Whose it was.
+    pub staff: StaffId,
+    /// By email.
+    pub email: String,
+    /// The tenant that it stood in.
+    pub tenant: TenantId,
+}
+
+/// Ends a session: whose it was, and where it stood; `None` where it stood no more.
 ///
 /// # Errors
 /// The database's.
-pub async fn end(db: &mut PgConnection, token_hash: &[u8]) -> Result<(), EngineError> {
-    sqlx::query!(
-        "update sessions set ended_at = onceover_now() where token_hash = $1 and ended_at is null",
+pub async fn end(db: &mut PgConnection, token_hash: &[u8]) -> Result<Option<Ended>, EngineError> {
+    let row = sqlx::query!(
+        "update sessions s set ended_at = onceover_now() from staff p
+         where s.token_hash = $1 and s.ended_at is null and p.id = s.staff_id
+         returning s.staff_id, p.email, s.tenant_id",
         token_hash,
     )
-    .execute(db)
+    .fetch_optional(db)
     .await?;
-    Ok(())
+    Ok(row.map(|row| Ended {
+        staff: StaffId::new(row.staff_id),
+        email: row.email,
+        tenant: TenantId::new(row.tenant_id),
+    }))
 }
 
-/// Moves a session to another tenant of its person; `false` where there is none of that name.
+/// Moves a session to another tenant of its person: its id; `None` where there is none of that name.
 ///
 /// # Errors
 /// The database's.
@@ -209,15 +226,16 @@ pub async fn switch(
     db: &mut PgConnection,
     token_hash: &[u8],
     slug: &str,
-) -> Result<bool, EngineError> {
-    let done = sqlx::query!(
+) -> Result<Option<TenantId>, EngineError> {
+    let tenant = sqlx::query_scalar!(
         "update sessions s set tenant_id = t.id
          from tenants t join memberships m on m.tenant_id = t.id
-         where s.token_hash = $1 and s.ended_at is null and t.slug = $2 and m.staff_id = s.staff_id",
+         where s.token_hash = $1 and s.ended_at is null and t.slug = $2 and m.staff_id = s.staff_id
+         returning s.tenant_id",
         token_hash,
         slug,
     )
-    .execute(db)
+    .fetch_optional(db)
     .await?;
-    Ok(done.rows_affected() == 1)
+    Ok(tenant.map(TenantId::new))
 }

@@ -10,6 +10,8 @@ use crate::error::EngineError;
 pub struct Ticket {
     /// Who.
     pub staff: StaffId,
+    /// By email.
+    pub email: String,
     /// Under which its tries are counted.
     pub email_hash: Vec<u8>,
 }
@@ -46,14 +48,18 @@ pub async fn open(
 /// The database's.
 pub async fn find(db: &mut PgConnection, token_hash: &[u8]) -> Result<Option<Ticket>, EngineError> {
     let row = sqlx::query!(
-        "select t.staff_id, t.email_hash from sign_in_tickets t
+        "select t.staff_id, s.email, t.email_hash from sign_in_tickets t
          join staff s on s.id = t.staff_id and s.disabled_at is null
          where t.token_hash = $1 and t.used_at is null and t.created_at > onceover_now() - interval '10 minutes'",
         token_hash,
     )
     .fetch_optional(db)
     .await?;
-    Ok(row.map(|row| Ticket { staff: StaffId::new(row.staff_id), email_hash: row.email_hash }))
+    Ok(row.map(|row| Ticket {
+        staff: StaffId::new(row.staff_id),
+        email: row.email,
+        email_hash: row.email_hash,
+    }))
 }
 
 /// Uses it; `false` where it was used before.

@@ -158,6 +158,21 @@ pub async fn lock(db: &mut PgConnection, at: Address) -> Result<Option<Workflow>
     .transpose()
 }
 
+/// Whether a tenant has a workflow of this id.
+///
+/// # Errors
+/// The database's.
+pub async fn exists(db: &mut PgConnection, at: Address) -> Result<bool, EngineError> {
+    let exists = sqlx::query_scalar!(
+        r#"select exists (select from workflows where tenant_id = $1 and id = $2) as "exists!""#,
+        at.tenant.uuid(),
+        at.id.uuid(),
+    )
+    .fetch_one(db)
+    .await?;
+    Ok(exists)
+}
+
 /// The input as sent; `None` once expired.
 ///
 /// # Errors

@@ -217,10 +217,10 @@ async fn come_back(
             .and_then(|at| DateTime::from_timestamp(at, 0)),
         origin,
     };
-    let session = state.engine.sign_in_proven(proven, request).await?;
+    let session = state.engine.sign_in_proven(proven, request.clone()).await?;
     if let Some(former) = former {
         // Best effort: the new session stands either way, and the old one runs out.
-        if let Err(error) = state.engine.sign_out(former.as_str()).await {
+        if let Err(error) = state.engine.sign_out(former.as_str(), request).await {
             tracing::warn!(%error, "the former session was not ended");
         }
     }

@@ -56,6 +56,14 @@ async fn whom_the_provider_names_has_a_session_with_the_role_it_grants() {
     .unwrap();
     assert_eq!(added, 1, "four sign-ins, one account");
     assert_eq!(by, format!("identity provider {}", scene.provider.issuer()));
+    let signed_in: (i64, String) = sqlx::query_as(
+        "select count(*), min(after ->> 'by') from audit
+         where action = 'sign_in' and result = 'done' and actor = 'ann@corp.com'",
+    )
+    .fetch_one(scene.stage.database.owner_pool())
+    .await
+    .unwrap();
+    assert_eq!(signed_in, (4, scene.provider.issuer().to_string()), "each has its row");
 }
 
 #[tokio::test]

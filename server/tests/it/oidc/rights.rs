@@ -116,6 +116,7 @@ async fn two_first_sign_ins_at_once_are_one_person() {
 #[tokio::test]
 async fn a_domain_is_ours_to_the_letter_and_its_address_verified() {
     let scene = Scene::open_with(&[("ONCEOVER_OIDC_DOMAINS", "corp.com,corp.example")]).await;
+    let mut tried = 0;
     for claims in [
         json!({ "email": "a@corp.com.evil.com" }),
         json!({ "email": "a@evil.com" }),
@@ -127,10 +128,11 @@ async fn a_domain_is_ours_to_the_letter_and_its_address_verified() {
     ] {
         scene.provider.plan().claims = claims.clone();
         scene.is_refused(Code::SsoRefused, &claims.to_string()).await;
+        tried += 1;
     }
     scene.provider.plan().claims = json!({});
     scene.signed_in().await;
-    testkit::threat("T16", 1, 0);
+    testkit::threat("T16", tried, 0);
 }
 
 #[tokio::test]

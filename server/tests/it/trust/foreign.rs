@@ -2,7 +2,7 @@
 //! field within a field; and nothing of the other tenant moves.
 
 use axum::http::StatusCode;
-use domain::access::Role;
+use domain::{access::Role, problem::Code};
 use engine::identity::NewStaff;
 use serde_json::{Value, json};
 
@@ -180,6 +180,9 @@ fn smuggled(world: &World, own: &Operation, own_incident: &str) -> Vec<Smuggled>
                 "reason": "seen", "evidence": "seen", "evidence_files": [id("evidence")],
             }),
         ),
+        // What a service says that it is a step of; the second is nobody's.
+        call("/operations".into(), step_of("GX-2", &id("workflows"))),
+        call("/operations".into(), step_of("GX-2", &invented(&id("workflows")))),
         call(
             format!("/staff/{}/actions/grant", id("staff")),
             json!({ "version": 1, "reason": "seen", "role": "operator" }),
@@ -226,6 +229,14 @@ fn smuggled(world: &World, own: &Operation, own_incident: &str) -> Vec<Smuggled>
     all
 }
 
+/// A claim of a key for a step of a workflow.
+fn step_of(key: &str, workflow: &str) -> Value {
+    json!({
+        "operation": "invoice.charge", "key": key, "workflow_id": workflow, "step_key": "mail",
+        "payload": { "invoice_id": key, "amount_minor": 12_900, "currency": "EUR" },
+    })
+}
+
 async fn own_incident(program: &Program<'_>, own: &Operation) -> String {
     let id = uuid::Uuid::now_v7().to_string();
     let open = json!({
@@ -250,17 +261,28 @@ async fn an_id_smuggled_into_a_field_reaches_no_other_tenant() {
         let cookie = Shown::Cookie(stage.browser(&email).await.cookie.unwrap());
         people.push((name, cookie, Shown::Bearer(stage.staff(&email).await.token.unwrap())));
     }
+    let service = Shown::Bearer(stage.service("globex").await.token.unwrap());
     let (audited, mut tried) = (stage.audited("done").await, 0);
     for (name, cookie, bearer) in people {
         for Smuggled { path, body } in smuggled(&world, &own, &incident) {
             let api = path.starts_with("/api/");
             let text = if api { body.to_string() } else { pairs(&body) };
-            let shown = if api { &bearer } else { &cookie };
+            let claim = path == "/api/v1/operations";
+            let shown = if claim {
+                &service
+            } else if api {
+                &bearer
+            } else {
+                &cookie
+            };
             let answer = ask(stage, request("POST", &path, shown, Some(text))).await;
             let what = format!("{path} {body} as {name} of globex");
             let place = answer.header("location");
             let refused = answer.status.is_client_error() || place.contains("refused=");
             assert!(refused, "{what}: {} {place} {}", answer.status, answer.text());
+            if claim {
+                answer.refused(Code::NotFound);
+            }
             assert!(!answer.text().contains(MARK), "{what}");
             assert_eq!(digest(stage, theirs).await, before.0, "{what}");
             tried += 1;
@@ -268,6 +290,47 @@ async fn an_id_smuggled_into_a_field_reaches_no_other_tenant() {
     }
     assert_eq!(digest(stage, "").await, before.1, "nothing of their own was done either");
     assert_eq!(stage.audited("done").await, audited);
+    // Refused for the id alone: without it the same claim is taken.
+    let mut own = step_of("GX-2", "");
+    own["workflow_id"] = Value::Null;
+    let claimed = stage.service("globex").await.post("/operations", &own).await;
+    claimed.expect(StatusCode::CREATED);
+    testkit::threat("T20", tried, 0);
+}
+
+#[tokio::test]
+async fn an_id_in_a_query_is_one_that_nobody_has() {
+    let world = World::open().await;
+    others(&world).await;
+    let stage = &world.stage;
+    let before = digest(stage, "").await;
+    let mut tried = 0;
+    for (name, _) in OTHERS {
+        let cookie = stage.browser(&format!("{name}@globex.test")).await.cookie.unwrap();
+        let cookie = Shown::Cookie(cookie);
+        for (kind, collection) in [
+            ("operation", "operations"),
+            ("workflow", "workflows"),
+            ("compensation", "compensations"),
+            ("outbox", "outbox"),
+            ("inbox", "inbox"),
+            ("conflict", "conflicts"),
+        ] {
+            let id = &world.ids[collection];
+            let other = invented(id);
+            let place = |id: &str| format!("/incidents/gather?record={kind}/{id}");
+            let (there, nowhere) = (place(id), place(&other));
+            let answer = ask(stage, request("GET", &there, &cookie, None)).await;
+            let unknown = ask(stage, request("GET", &nowhere, &cookie, None)).await;
+            let what = format!("{there} as {name} of globex");
+            assert_eq!(content(&answer, id, &there), content(&unknown, &other, &nowhere), "{what}");
+            for secret in CANARIES.into_iter().chain([MARK]) {
+                assert!(!answer.text().contains(secret), "{what} tells {secret}");
+            }
+            tried += 1;
+        }
+    }
+    assert_eq!(digest(stage, "").await, before);
     testkit::threat("T20", tried, 0);
 }
 

@@ -6,14 +6,20 @@ use std::{
     net::TcpStream,
     path::PathBuf,
     process::{Child, Command, Stdio},
-    time::Duration,
+    time::{Duration, Instant},
 };
 
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::{Value, json};
 
-use super::world::{CANARIES, World, payload};
+use super::{
+    elsewhere_down::Down,
+    world::{CANARIES, World, payload},
+};
 use crate::support::{PASSWORD, WEBHOOK_SECRET};
+
+/// How long a worker may take to come to what was queued.
+const LIMIT: Duration = Duration::from_secs(60);
 
 /// A line of its own, were the log no JSON; and what a terminal would obey.
 const FORGED: &str = "x\n{\"level\":\"ERROR\",\"forged\":true}\u{1b}[2J\r\n\u{2028}forged";
@@ -26,10 +32,14 @@ struct Running {
 }
 
 impl Running {
-    fn start(url: &str) -> Self {
+    /// With a provider and a destination of events that lie at `down`.
+    fn start(url: &str, down: &Down) -> Self {
         let log = std::env::temp_dir()
             .join(format!("onceover-log-{}", hex::encode(rand::random::<[u8; 6]>())));
         let webhooks = format!("payments={WEBHOOK_SECRET}");
+        let provider = format!("payments.charges=http://{}/charges", down.addr);
+        let destination = format!("crm=http://{}/events", down.addr);
+        let signed = format!("crm={WEBHOOK_SECRET}");
         let mut child = Command::new(env!("CARGO_BIN_EXE_onceover"))
             .arg("serve")
             .env_clear()
@@ -37,6 +47,10 @@ impl Running {
                 ("DATABASE_URL", url),
                 ("ONCEOVER_SEARCH_SECRET", WEBHOOK_SECRET),
                 ("ONCEOVER_WEBHOOK_SECRETS", &webhooks),
+                ("ONCEOVER_PROVIDERS", &provider),
+                ("ONCEOVER_DESTINATIONS", &destination),
+                ("ONCEOVER_DESTINATION_SECRETS", &signed),
+                ("ONCEOVER_PRIVATE_DESTINATIONS", "crm"),
                 ("ONCEOVER_ADDR", "127.0.0.1:0"),
                 ("ONCEOVER_LOG", "trace"),
             ])
@@ -162,6 +176,44 @@ fn say_everything(running: &Running, service: &str, staff: &str, cookie: &str, i
     sent + 1
 }
 
+/// Leaves work for the program's own workers: a call that its provider fails, an event that its destination
+/// refuses, each with something in it that no log may hold; until both were tried.
+fn leave_work(running: &Running, service: &str, down: &Down) -> usize {
+    let bearer = format!("Bearer {service}");
+    let headers = [("content-type", "application/json"), ("authorization", bearer.as_str())];
+    let post = |path: &str, body: &Value| -> Value {
+        let answer = running.send("POST", &format!("/api/v1{path}"), &headers, &body.to_string());
+        assert!(answer.starts_with("HTTP/1.1 2"), "{path}: {answer}");
+        let body = answer.split_once("\r\n\r\n").map_or("", |(_, body)| body);
+        serde_json::from_str(body).unwrap_or_else(|error| panic!("{error}: {answer}"))
+    };
+    let ask = |key: &str, mode: &str| {
+        json!({
+            "operation": "invoice.charge", "key": key, "mode": mode, "payload": payload(key, 100),
+        })
+    };
+    post("/operations", &ask("INV-QUEUED", "queued"));
+    let won = post("/operations", &ask("INV-TOLD", "inline"));
+    let (id, fence) = (won["id"].as_str().unwrap(), &won["fence"]);
+    post(&format!("/operations/{id}/start"), &json!({ "fence": fence }));
+    let finish = json!({
+        "fence": fence, "outcome": "done", "external_reference": "ch_7",
+        "events": [{
+            "aggregate": "INV-TOLD", "topic": "invoice.paid", "payload": payload("INV-TOLD", 100),
+        }],
+    });
+    post(&format!("/operations/{id}/finish"), &finish);
+    let begun = Instant::now();
+    let (mut called, mut told) = (0, 0);
+    while called == 0 || told == 0 {
+        let left = LIMIT.saturating_sub(begun.elapsed());
+        let asked = down.asked(left).unwrap_or_else(|| panic!("{called} calls, {told} events"));
+        called += usize::from(asked.contains("POST /charges") && asked.contains("INV-QUEUED"));
+        told += usize::from(asked.contains("POST /events") && asked.contains("INV-TOLD"));
+    }
+    called + told
+}
+
 #[tokio::test]
 async fn the_programs_log_is_one_object_a_line_and_holds_no_secret() {
     let world = World::open().await;
@@ -172,8 +224,10 @@ async fn the_programs_log_is_one_object_a_line_and_holds_no_secret() {
     let session = cookie.split_once('=').unwrap().1.to_owned();
     let secrets = [service.clone(), staff.clone(), session];
     let (log, sent) = tokio::task::spawn_blocking(move || {
-        let running = Running::start(&url);
+        let down = Down::open();
+        let running = Running::start(&url, &down);
         let sent = say_everything(&running, &service, &staff, &cookie, &id);
+        let sent = sent + leave_work(&running, &service, &down);
         (running.stop(), sent)
     })
     .await

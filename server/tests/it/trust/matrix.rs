@@ -257,6 +257,11 @@ async fn every_role_gets_from_every_route_what_the_table_says() {
                 problems.push(format!("{what}: {}", answer.text()));
             }
             carries_the_headers(&answer, &what);
+            // Kept by nobody, whoever was answered and how (T44); the files of the site, which may be kept,
+            // are not built here and are not found.
+            if answer.header("cache-control") != "no-store" {
+                problems.push(format!("{what}: cache-control {}", answer.header("cache-control")));
+            }
             let written = stage.audited("denied").await - denied;
             if !(0..=1).contains(&written) {
                 problems.push(format!("{what}: {written} rows for one refusal"));
@@ -301,6 +306,7 @@ async fn every_role_gets_from_every_route_what_the_table_says() {
     assert!(problems.is_empty(), "{}", problems.join("\n"));
     testkit::threat("T08", tried, 0);
     testkit::threat("T17", refusals, wrong);
+    testkit::threat("T44", tried, 0);
 }
 
 #[tokio::test]

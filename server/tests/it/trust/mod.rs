@@ -3,6 +3,7 @@
 
 mod canaries;
 mod elsewhere;
+mod elsewhere_down;
 mod faults_told;
 mod foreign;
 mod logs;

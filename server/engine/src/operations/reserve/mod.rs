@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 use chrono::{DateTime, Utc};
 use domain::{
     idempotency::{Fingerprint, HASH_VERSION, IdempotencyKey, InvalidKey},
-    ids::{OperationId, TenantId},
+    ids::{OperationId, TenantId, WorkflowId},
     json::Json,
     money::Money,
     operation::Status,
@@ -29,7 +29,7 @@ use crate::{
         kind::{self, KindPolicy},
         lease,
         operation::{self, NewOperation},
-        term,
+        term, workflow,
     },
 };
 
@@ -51,7 +51,7 @@ pub struct Reserve {
     pub currency: Option<String>,
     /// Leave it for a worker instead of leasing it to the caller.
     pub queued: bool,
-    /// The workflow that it is a step of.
+    /// The workflow that it is a step of; one of the tenant's own.
     pub workflow_id: Option<Uuid>,
     /// The step's key.
     pub step_key: Option<String>,
@@ -169,8 +169,8 @@ impl Engine {
     /// Claims a key for its first caller and answers every other by what became of it.
     ///
     /// # Errors
-    /// Refused: `key_*`, `kind_unknown`, `payload_invalid`, `amount_mismatch`, `token_scope` with
-    /// nothing stored; `key_reused` with the conflict kept (D08).
+    /// Refused: `key_*`, `kind_unknown`, `payload_invalid`, `amount_mismatch`, `token_scope`, and
+    /// `not_found` for a workflow that the tenant does not have, with nothing stored; `key_reused` with the conflict kept (D08).
     pub async fn reserve(
         &self,
         by: &ServiceCaller,
@@ -228,6 +228,14 @@ impl Engine {
         let mut tx = self.pools.begin_engine().await?;
         let checked = check(&mut tx, by, request, read).await?;
         let admission = match insert(&mut tx, by, request, &checked).await? {
+            Some(_) if !has_workflow(&mut tx, by, request).await? => {
+                tx.rollback().await?;
+                return Err(EngineError::field(
+                    Code::NotFound,
+                    "workflow_id",
+                    "There is no workflow of this id.",
+                ));
+            }
             Some(id) => Some(self.admit_first(&mut tx, by, request, &checked, id).await),
             None => admit_repeat(&mut tx, by, request, &checked).await?,
         };
@@ -279,6 +287,18 @@ async fn check<'a>(
         payload: &read.payload,
         amount,
     })
+}
+
+/// Whether the workflow that a first claim names is one of the tenant's (T20). Only a first claim is asked: a
+/// repeat gets its answer even where the workflow has been purged since.
+async fn has_workflow(
+    tx: &mut Tx,
+    by: &ServiceCaller,
+    request: &Reserve,
+) -> Result<bool, EngineError> {
+    let Some(id) = request.workflow_id else { return Ok(true) };
+    workflow::exists(tx, workflow::Address { tenant: by.tenant_id(), id: WorkflowId::new(id) })
+        .await
 }
 
 async fn insert(

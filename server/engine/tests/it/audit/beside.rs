@@ -1,6 +1,8 @@
 //! No audit, no effect (T29), beside decisions about records: what leaves the console as a file, what people
 //! do to their own account and views, what the identity provider grants, and the command line.
 
+use std::sync::Mutex;
+
 use domain::{
     access::Role,
     ids::{IncidentId, SessionId},
@@ -16,7 +18,7 @@ use totp_rs::{Builder, Secret};
 use uuid::Uuid;
 
 use super::closed::{comes_to_nothing, comes_to_nothing_by_the_owner};
-use crate::fixture::{Fixture, charge};
+use crate::fixture::{Fixture, add_tenant, charge};
 
 const NOBODY: Uuid = Uuid::from_u128(0x0193_7000_0000_7000_8000_0000_0000_dead);
 
@@ -151,6 +153,69 @@ async fn nobody_changes_their_account_unaudited() {
     testkit::threat("T29", tried, 0);
 }
 
+#[tokio::test]
+async fn nobody_comes_in_goes_out_or_changes_tenants_unaudited() {
+    const ANN: &str = "ann@acme.test";
+    let fixture = Fixture::new().await;
+    let engine = &fixture.engine;
+    fixture.person("ann", Role::Operator).await;
+    add_tenant(&fixture.db, engine, "globex").await;
+    let there = NewStaff {
+        email: ANN,
+        name: "Ann",
+        password_hash: "kept",
+        tenant_slug: "globex",
+        role: Role::Viewer,
+    };
+    Admin::connect(&fixture.db.url()).await.unwrap().add_staff(&there).await.unwrap();
+    let here = || RequestOrigin::here("r-5");
+    // Begun before, for that a try is counted stays.
+    let mut begun = Vec::new();
+    for _ in 0..3 {
+        begun.push(engine.begin_sign_in(ANN).await.unwrap());
+    }
+    let begun = Mutex::new(begun);
+    let mut tried = comes_to_nothing(&fixture, "a sign-in", async || {
+        let attempt = begun.lock().unwrap().pop().unwrap();
+        engine.finish_sign_in(attempt, true, here()).await.map(drop)
+    })
+    .await;
+    let attempt = engine.begin_sign_in(ANN).await.unwrap();
+    let session = engine.finish_sign_in(attempt, true, here()).await.unwrap();
+    let (token, ann) = (session.token, session.caller);
+    tried += comes_to_nothing(&fixture, "another tenant", async || {
+        engine.switch_tenant(&ann, &token, "globex").await
+    })
+    .await;
+    tried +=
+        comes_to_nothing(&fixture, "a sign-out", async || engine.sign_out(&token, here()).await)
+            .await;
+
+    engine.switch_tenant(&ann, &token, "globex").await.unwrap();
+    // What has ended ends no second time.
+    for _ in 0..2 {
+        engine.sign_out(&token, here()).await.unwrap();
+    }
+    let told: Vec<(String, String, String, String)> = sqlx::query_as(
+        "select a.action, t.slug, a.target_id, a.request_id
+         from audit a join tenants t on t.id = a.tenant_id
+         where a.actor = $1 and a.actor_kind = 'staff' and a.result = 'done' order by 1, 2",
+    )
+    .bind(ANN)
+    .fetch_all(fixture.pool())
+    .await
+    .unwrap();
+    let told: Vec<_> = told.iter().map(|(a, b, c, d)| [&a[..], &b[..], &c[..], &d[..]]).collect();
+    let expected = [
+        ["sign_in", "acme", ANN, "r-5"],
+        ["sign_out", "globex", ANN, "r-5"],
+        ["switch_tenant", "acme", "globex", "r-5"],
+        ["switch_tenant", "globex", "globex", "r-5"],
+    ];
+    assert_eq!(told, expected);
+    testkit::threat("T29", tried, 0);
+}
+
 fn named(subject: &str, roles: &[Role]) -> ProvenPerson {
     ProvenPerson {
         who: Subject { issuer: "https://id.example".into(), subject: subject.into() },
@@ -172,7 +237,11 @@ async fn the_identity_provider_grants_changes_and_takes_nothing_unaudited() {
     let mut tried =
         comes_to_nothing(&fixture, "an account", async || signs_in(&[Role::Operator]).await).await;
     signs_in(&[Role::Operator]).await.unwrap();
-    for (what, roles) in [("another role", vec![Role::Viewer]), ("no role any more", Vec::new())] {
+    for (what, roles) in [
+        ("a sign-in", vec![Role::Operator]),
+        ("another role", vec![Role::Viewer]),
+        ("no role any more", Vec::new()),
+    ] {
         tried += comes_to_nothing(&fixture, what, async || signs_in(&roles).await).await;
     }
     testkit::threat("T29", tried, 0);
