@@ -104,6 +104,7 @@ test('nothing is said while rows are picked, or all that match are meant', async
     await reserve(request)
     await expect(line(other)).not.toHaveText(told!)
     expect(await line(page).textContent()).toBe(silent)
+    await expect(box, 'what was picked is still picked').toBeChecked()
     await box.uncheck()
     await expect(line(page), 'counted meanwhile, and said now').not.toHaveText(silent!)
   }

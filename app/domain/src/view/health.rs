@@ -18,7 +18,7 @@ pub struct HealthView {
     pub tasks: Vec<TaskHealth>,
     /// The tenant's events that are to be told.
     pub publisher: PublisherHealth,
-    /// Places that events go to and that nothing gets through to now.
+    /// Places that events go to and where deliveries fail now.
     pub breakers: Vec<BreakerView>,
     /// Providers that leave something of the tenant's open, the longest first.
     pub providers: Vec<ProviderHealth>,

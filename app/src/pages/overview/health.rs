@@ -112,15 +112,16 @@ fn parts(health: &HealthView, as_of: DateTime<Utc>) -> Vec<Part> {
     parts
 }
 
-/// A destination whose breaker is open. It may answer and be reached, as with a 503: what is known is that
-/// nothing gets through. A try is due once that time has come and an event waits for it.
+/// A destination whose breaker is open. It may be reached and answer, as with a 503, or have taken what it did
+/// not answer: what is known is that deliveries fail. A try is due once that time has come; it is made with the
+/// next event that waits.
 fn down(breaker: &BreakerView, as_of: DateTime<Utc>) -> Part {
     let next = match breaker.probe_in_ms {
         ..=0 => "the next try is due now".to_owned(),
         ms => format!("the next try is due in {}", text::span(ms)),
     };
     let words = format!(
-        "nothing gets through to {} since {} ({}); {next}. Events for it wait and lose no attempt.",
+        "deliveries to {} fail since {} ({}); {next}. Events for it wait and lose no attempt.",
         breaker.destination,
         text::ago(breaker.opened_at, as_of),
         breaker.last_error.as_deref().unwrap_or("no answer"),
@@ -358,11 +359,11 @@ mod tests {
                 parts(&shown, as_of).into_iter().filter(|(_, name, _)| *name == "Destinations");
             of.map(|(how, _, words)| (how, words)).collect::<Vec<_>>()
         };
-        let words = "nothing gets through to erp since 12 min ago (HTTP 503); the next try is due in 8 s. Events \
+        let words = "deliveries to erp fail since 12 min ago (HTTP 503); the next try is due in 8 s. Events \
                      for it wait and lose no attempt.";
         assert_eq!(told(breaker.clone()), [(How::Bad, words.to_owned())]);
         let silent = BreakerView { probe_in_ms: -5, last_error: None, ..breaker };
-        let words = "nothing gets through to erp since 12 min ago (no answer); the next try is due now. Events \
+        let words = "deliveries to erp fail since 12 min ago (no answer); the next try is due now. Events \
                      for it wait and lose no attempt.";
         assert_eq!(told(silent), [(How::Bad, words.to_owned())]);
     }
