@@ -2,14 +2,13 @@
 
 use std::collections::BTreeMap;
 
-use domain::{
-    ids::TenantId,
-    view::{BreakerView, HealthView, TaskHealth, TaskView},
-};
+use domain::view::{BreakerView, HealthView, TaskHealth, TaskView};
 use sqlx::PgConnection;
 
 use crate::{
+    StaffCaller,
     error::EngineError,
+    settings::Destination,
     store::{breaker, health, task_status, worker},
 };
 
@@ -17,11 +16,19 @@ use crate::{
 const MAX_COUNTED: i64 = 1_000;
 
 /// Reads it for one tenant. Processes, tasks, destinations and the database belong to none; the events
-/// that wait, and what providers leave open, are the tenant's own.
+/// that wait, and what providers leave open, are the tenant's own. A destination that takes another
+/// tenant's events alone is not told: its name says whose it is (T19).
 pub(super) async fn read(
     db: &mut PgConnection,
-    tenant: TenantId,
+    by: &StaffCaller,
+    destinations: &[Destination],
 ) -> Result<HealthView, EngineError> {
+    let tenant = by.tenant_id();
+    let of_another = |name: &str| {
+        let known = destinations.iter().find(|destination| destination.name == name);
+        let only = known.and_then(|destination| destination.tenant.as_deref());
+        only.is_some_and(|slug| slug != by.tenant_slug())
+    };
     let workers = worker::all(db).await?;
     let tasks = task_status::all(db).await?;
     let publisher = health::publisher(db, tenant, MAX_COUNTED).await?;
@@ -40,6 +47,7 @@ pub(super) async fn read(
         publisher,
         breakers: breakers
             .into_iter()
+            .filter(|open| !of_another(&open.destination))
             .map(|open| BreakerView {
                 destination: open.destination,
                 opened_at: open.opened_at,

@@ -68,7 +68,7 @@ impl Engine {
             // A queue by itself shows all that it counts.
             let (merged, merged_more) = merged(all, chosen.is_none());
             let items = named(&mut tx, &by, merged).await?;
-            let health = health::read(&mut tx, tenant).await?;
+            let health = health::read(&mut tx, &by, &engine.settings.destinations).await?;
             let outcomes = outcome::last_day(&mut tx, tenant).await?;
             let ageing = outcome::ageing(&mut tx, tenant, now, &AGES_MS, MAX_COUNTED).await?;
             tx.commit().await?;

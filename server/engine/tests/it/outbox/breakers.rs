@@ -173,6 +173,14 @@ async fn the_first_page_names_a_destination_that_is_down_with_since_when_and_why
     assert!(first.probe_in_ms <= 1_000, "{first:?}");
     assert!(first.last_error.as_deref().is_some_and(|said| said.contains("503")), "{first:?}");
 
+    // Where it is known to be another tenant's own, its name is nobody else's business.
+    let seen_by = async |owner: &str| {
+        let own = Destination { tenant: Some(owner.into()), ..to(&receiver.url) };
+        let engine = super::engine_to(&fixture, vec![own]).await;
+        engine.overview(&viewer, None).await.unwrap().health.breakers.len()
+    };
+    assert_eq!((seen_by("globex").await, seen_by(viewer.tenant_slug()).await), (0, 1));
+
     fixture.db.advance_clock(MINUTES).await;
     round(&mut relay).await;
     let open = breakers().await;
