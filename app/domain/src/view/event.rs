@@ -71,6 +71,9 @@ pub struct EventDetail {
     pub deliveries: Vec<EventAttempt>,
     /// What became of it beyond deliveries, oldest first.
     pub timeline: Vec<MoveView>,
+    /// Whether there are older ones, which are not read.
+    #[serde(default)]
+    pub timeline_older: bool,
     /// What can be done, each with whether the reader may.
     pub actions: Vec<ActionOffer>,
 }

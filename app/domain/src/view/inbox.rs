@@ -74,6 +74,9 @@ pub struct MessageDetail {
     pub conflicts: Vec<MessageConflict>,
     /// Its life, oldest first.
     pub timeline: Vec<MoveView>,
+    /// Whether there are older ones, which are not read.
+    #[serde(default)]
+    pub timeline_older: bool,
     /// What can be done, each with whether the reader may.
     pub actions: Vec<ActionOffer>,
 }

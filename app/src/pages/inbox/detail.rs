@@ -143,7 +143,7 @@ fn shown(page: Noted<MessageDetail>, query: &str) -> AnyView {
             why: None,
         })
         .collect();
-    let moves = detail.timeline.len();
+    let (moves, older) = (detail.timeline.len(), detail.timeline_older);
     let piece = Slice::asked((&place, query), "timeline", MOVES, moves);
     let told = piece.of(&told::<InboxState>(&detail.timeline, sentence)).to_vec();
     let subject = Subject::new(TargetType::Inbox, row.id.to_string());
@@ -169,7 +169,7 @@ fn shown(page: Noted<MessageDetail>, query: &str) -> AnyView {
                         {reveal}
                     </Part>
                     {others}
-                    <Part id="timeline" title="Timeline" count=moves>
+                    <Part id="timeline" title="Timeline" count=moves older>
                         {story}
                     </Part>
                     <Notes notes refused place=(&place, query)/>

@@ -94,6 +94,7 @@ fn shown(page: Noted<EventDetail>, query: &str) -> AnyView {
         })
         .collect();
     let (moves, deliveries) = (detail.timeline.len(), detail.deliveries.len());
+    let older = detail.timeline_older;
     let piece = Slice::asked((&place, query), "timeline", MOVES, moves);
     let told = piece.of(&told::<EventStatus>(&detail.timeline, sentence)).to_vec();
     // Only the last piece of one that is not settled reaches to now.
@@ -131,7 +132,7 @@ fn shown(page: Noted<EventDetail>, query: &str) -> AnyView {
                         {reveal}
                     </Part>
                     {operation}
-                    <Part id="timeline" title="Timeline" count=moves>
+                    <Part id="timeline" title="Timeline" count=moves older>
                         {story}
                     </Part>
                     <Notes notes refused place=(&place, query)/>
