@@ -17,6 +17,7 @@ use crate::{
         refused::RefusedForm,
     },
     components::{
+        audit::Audit,
         body_view::Body,
         facts::{fact, fact_at, fact_key, times},
         moves::{MOVES, Moves, told},
@@ -155,6 +156,7 @@ fn shown(page: Noted<MessageDetail>, query: &str) -> AnyView {
     let reveal = reveal_link(masked.sum(), &subject, None);
     let (effect, payload) = (effect(&detail), payload(&detail));
     let others = others(&detail.conflicts, &place, query);
+    let audit = view! { <Audit audit=&detail.audit place=&place query/> }.into_any();
     let story = view! { <Moves told piece=&piece/> }.into_any();
     view! {
         <article class="detail">
@@ -173,6 +175,7 @@ fn shown(page: Noted<MessageDetail>, query: &str) -> AnyView {
                         {story}
                     </Part>
                     <Notes notes refused place=(&place, query)/>
+                    {audit}
                 </div>
                 {facts}
             </div>

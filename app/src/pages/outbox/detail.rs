@@ -21,6 +21,7 @@ use crate::{
         refused::RefusedForm,
     },
     components::{
+        audit::Audit,
         body_view::Body,
         facts::{fact, fact_at, fact_key},
         moves::{MOVES, Moves, told},
@@ -114,6 +115,7 @@ fn shown(page: Noted<EventDetail>, query: &str) -> AnyView {
     let payload = detail.payload;
     let reveal = reveal_link(payload.masked, &subject, None);
     let whole = format!("{place}/payload");
+    let audit = view! { <Audit audit=&detail.audit place=&place query/> }.into_any();
     let story = view! { <Moves told piece=&piece now/> }.into_any();
     view! {
         <article class="detail">
@@ -136,6 +138,7 @@ fn shown(page: Noted<EventDetail>, query: &str) -> AnyView {
                         {story}
                     </Part>
                     <Notes notes refused place=(&place, query)/>
+                    {audit}
                 </div>
                 {facts}
             </div>

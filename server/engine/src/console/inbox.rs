@@ -25,7 +25,7 @@ use crate::{
     inbox::{Effect, likeness, needs_second_person},
     settings::{Limits, Settings},
     store::{
-        Target,
+        Target, audit,
         inbox::Address,
         inbox_conflict,
         inbox_listing::{self, Bodies, Narrowing},
@@ -100,6 +100,7 @@ impl Engine {
             let stored = inbox_conflict::of(&mut tx, tenant, id).await?;
             let (timeline, timeline_older) =
                 machine_event::of(&mut tx, tenant, "inbox", id.uuid(), MAX_MOVES).await?;
+            let audit = audit::of_record(&mut tx, tenant, &id.to_string()).await?;
             let pointers = masked_pointers(&mut tx, &row, like.ids.first(), tenant, effect).await?;
             let amount = amount(&mut tx, tenant, payload, effect).await?;
             tx.commit().await?;
@@ -126,6 +127,7 @@ impl Engine {
                     .collect(),
                 timeline,
                 timeline_older,
+                audit,
                 actions: offers(&by, TargetType::Inbox, row.status.as_str()),
                 row,
             })

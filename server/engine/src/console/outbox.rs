@@ -26,7 +26,7 @@ use crate::{
     outbox::Facts,
     settings::Limits,
     store::{
-        Target, kind, lease, machine_event, operation, outbox_attempt,
+        Target, audit, kind, lease, machine_event, operation, outbox_attempt,
         outbox_listing::{self, More, Narrowing},
     },
 };
@@ -96,6 +96,7 @@ impl Engine {
             let deliveries = outbox_attempt::of_event(&mut tx, tenant, id, MAX_DELIVERIES).await?;
             let (moves, timeline_older) =
                 machine_event::of(&mut tx, tenant, EventStatus::NAME, id.uuid(), MAX_MOVES).await?;
+            let audit = audit::of_record(&mut tx, tenant, &id.to_string()).await?;
             tx.commit().await?;
             let payload = match pointers {
                 Some(pointers) => body(&more.payload, &pointers),
@@ -109,6 +110,7 @@ impl Engine {
                 order,
                 timeline: story(&row, operation.as_ref(), moves, timeline_older),
                 timeline_older,
+                audit,
                 operation,
                 deliveries,
                 actions: offers(&by, TargetType::Outbox, row.status.as_str()),
