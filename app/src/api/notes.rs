@@ -25,6 +25,8 @@ pub struct NotesOf {
     pub about: RecordName,
     /// What, oldest first.
     pub notes: Vec<NoteView>,
+    /// Whether there are older ones, which are not read.
+    pub older: bool,
     /// Minted for this page's note, so that sending it twice writes it once (D41).
     pub form_key: String,
     /// Whether the reader may write.
@@ -56,9 +58,11 @@ where
     let command = Box::pin(command(engine.clone(), caller.clone()));
     find(&engine, &caller, id, async {
         let record = command.await?;
+        let (notes, older) = engine.notes(&caller, about).await?;
         let notes = NotesOf {
             about,
-            notes: engine.notes(&caller, about).await?,
+            notes,
+            older,
             form_key: Uuid::new_v4().to_string(),
             may_note: caller.permits(Permission::Note),
         };

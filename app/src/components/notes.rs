@@ -38,7 +38,7 @@ pub fn Notes<'a>(
     /// The path and query of the page.
     place: (&'a str, &'a str),
 ) -> impl IntoView {
-    let NotesOf { about, notes, form_key, may_note } = notes;
+    let NotesOf { about, notes, older, form_key, may_note } = notes;
     let count = notes.len();
     let weigh = |note: &NoteView| FRAME + text::weight(&note.text);
     let piece = Slice::weighed(place, "notes", MAX_PIECE, notes.iter().map(weigh));
@@ -66,7 +66,7 @@ pub fn Notes<'a>(
         view! { <p class="field-help">{words}</p> {unsaid} }.into_any()
     };
     view! {
-        <Part id="notes" title="Notes" count>
+        <Part id="notes" title="Notes" count older>
             <div class="stack">{list} {refused} {forms}</div>
         </Part>
     }

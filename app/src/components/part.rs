@@ -12,16 +12,27 @@ pub fn Part(
     /// How many, where counting helps.
     #[prop(optional)]
     count: Option<usize>,
+    /// Whether these are only the newest of more.
+    #[prop(optional)]
+    older: bool,
     /// The content.
     children: Children,
 ) -> impl IntoView {
-    let count = count.map(|count| view! { <span class="section-count">{count.to_string()}</span> });
+    let left_out = count.filter(|_| older).map(|count| {
+        let words = format!("The newest {count} are shown; older ones are not.");
+        view! { <p class="field-help">{words}</p> }
+    });
+    let count = count.map(|count| {
+        let sign = if older { "+" } else { "" };
+        view! { <span class="section-count">{format!("{count}{sign}")}</span> }
+    });
     view! {
         <section class="section" aria-labelledby=id>
             <h2 class="section-title" id=id>
                 <a class="section-link" href=format!("#{id}")>{title}</a>
                 {count}
             </h2>
+            {left_out}
             {children()}
         </section>
     }

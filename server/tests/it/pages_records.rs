@@ -169,6 +169,28 @@ async fn a_dead_event_says_what_waits_behind_it_and_what_skipping_it_means() {
     has(&page, &["It is the next of its aggregate"]);
 }
 
+#[tokio::test]
+async fn a_refused_attempt_on_an_event_is_read_on_its_page() {
+    let stage = Stage::open().await;
+    dead_event(&stage).await;
+    let viewer = stage.browser("viewer@acme.test").await;
+    let operator = stage.browser("operator@acme.test").await;
+    let dead = rows(&operator, "/outbox?status=dead").await.remove(0);
+    let before = says(&operator, &dead).await;
+    assert!(!before.contains("What people did"), "{before}");
+    let fields = [
+        ("target_type", "outbox"),
+        ("id", dead.trim_start_matches("/outbox/")),
+        ("verb", "skip"),
+        ("version", "3"),
+        ("reason", "nobody needs it"),
+    ];
+    leads_to(&viewer.post("/act/records/decide", &fields).await, &dead);
+    let refused = format!("refused: {}", domain::told::refusal(Code::PermissionMissing));
+    let page = says(&operator, &dead).await;
+    has(&page, &["What people did", refused.as_str(), "nobody needs it"]);
+}
+
 async fn now(stage: &Stage) -> DateTime<Utc> {
     sqlx::query_scalar("select onceover_now()")
         .fetch_one(stage.database.owner_pool())

@@ -339,3 +339,32 @@ async fn a_workflow_of_three_hundred_steps_with_artifacts_and_undos_stays_within
     assert_eq!(artifact.body.len(), 10_485_760, "an artifact at its limit comes whole");
     assert!(artifact.body.iter().all(|byte| *byte == b'x'));
 }
+
+#[tokio::test]
+async fn a_page_of_more_than_is_read_says_that_only_the_newest_is_shown() {
+    let stage = Stage::open().await;
+    let target = stage.unknown("acme", "INV-1").await;
+    for statement in [
+        "insert into evidence (tenant_id, id, operation_id, source, says, text, actor_kind, actor)
+         select o.tenant_id, ('01937000-0000-7000-8000-' || lpad(to_hex(n), 12, '0'))::uuid, o.id, 'staff',
+           'statement', 'evidence number ' || n || '.', 'staff', 'olga'
+         from operations o, generate_series(1, 201) n where o.id = $1::uuid",
+        "insert into notes (tenant_id, id, operation_id, staff_id, author, form_key, text)
+         select o.tenant_id, ('01937000-0000-7000-8000-' || lpad(to_hex(n), 12, '0'))::uuid, o.id, s.id, 'olga',
+           'k-' || n, 'note number ' || n || '.'
+         from operations o, (select id from staff limit 1) s, generate_series(1, 501) n where o.id = $1::uuid",
+    ] {
+        sql(&stage, statement, &target.id).await;
+    }
+    let viewer = stage.browser("viewer@acme.test").await;
+    let path = format!("/operations/{}?evidence=999999&notes=999999", target.id);
+    let page = bounded(&viewer, &path).await;
+    for shown in [
+        "The newest 200 are shown; older ones are not.",
+        "The newest 500 are shown; older ones are not.",
+        "evidence number 201.",
+        "note number 501.",
+    ] {
+        assert!(page.contains(shown), "{shown}");
+    }
+}

@@ -6,8 +6,9 @@ use engine::store::kind::KindPolicy;
 use serde_json::json;
 
 use crate::{
+    forms::{input, leads_to},
     sizes::{HEAVY, bounded, heavy_operation, sql},
-    support::{Stage, charge},
+    support::{Browser, Stage, charge},
 };
 
 /// What was told of an operation until now, each at its limit.
@@ -170,4 +171,70 @@ async fn the_first_page_a_search_and_a_bulk_over_the_longest_keys_stay_within_th
     }
     assert!(bounded(&operator, &place).await.contains("heavy-"));
     bounded(&operator, "/bulks").await;
+}
+
+/// A reveal that a person asks for by the form, and where it is shown.
+async fn revealed(by: &Browser<'_>, kind: &str, path: &str) -> String {
+    let form = by.get(&format!("{path}/reveal")).await.text();
+    let id = path.rsplit('/').next().unwrap();
+    let key = input(&form, "form_key");
+    let fields = [
+        ("target_type", kind),
+        ("id", id),
+        ("form_key", key.as_str()),
+        ("reason", "the bank asks"),
+    ];
+    leads_to(&by.post("/act/records/reveal", &fields).await, "/reveals/")
+}
+
+#[tokio::test]
+async fn a_reveal_of_the_largest_values_stays_within_its_bound_and_says_what_it_leaves_out() {
+    let stage = Stage::open().await;
+    let mut admin = stage.admin().await;
+    let tenant = admin.ensure_tenant("acme", "acme").await.unwrap();
+    let kind = KindPolicy { masked_pointers: vec!["/memo".into()], ..charge() };
+    admin.put_kind(tenant, &kind).await.unwrap();
+    let service = stage.service("acme").await;
+    let charge = |invoice: &str, memo: &str| json!({ "invoice_id": invoice, "amount_minor": 12_900, "currency": "EUR", "memo": memo });
+    let reserve = json!({
+        "operation": "invoice.charge", "key": "INV-1", "payload": charge("INV-1", &heavy(250_000)),
+    });
+    let first = service.post("/operations", &reserve).await;
+    first.expect(StatusCode::CREATED);
+    let path = format!("/operations/{}", first.json()["id"].as_str().unwrap());
+    let approver = stage.browser("approver@acme.test").await;
+    let page = bounded(&approver, &revealed(&approver, "operation", &path).await).await;
+    // Of the value, a quote and 250,000 signs and a quote, the first 800 bytes are shown.
+    assert!(page.contains("249202 more bytes are left out."), "what is left out is counted");
+    assert!(page.contains(&format!("POST /api/v1{path}/actions/reveal")), "the way to the rest");
+    let program = stage.staff("approver@acme.test").await;
+    let whole = program
+        .post(&format!("{path}/actions/reveal"), &json!({ "reason": "the bank asks" }))
+        .await;
+    let value = whole.json()["bodies"][0]["fields"][0]["value"].as_str().unwrap().to_owned();
+    assert_eq!(value.len(), 250_002, "which has all of it");
+
+    let now: chrono::DateTime<chrono::Utc> = sqlx::query_scalar("select onceover_now()")
+        .fetch_one(stage.database.owner_pool())
+        .await
+        .unwrap();
+    let message = |signs: usize| {
+        json!({
+            "consumer": "billing", "source": "orders", "message_id": "m-1", "produced_at": now,
+            "payload": charge("INV-2", &heavy(signs)),
+            "then": { "operation": { "operation": "invoice.charge", "payload": charge("INV-2", "short") } },
+        })
+    };
+    assert!(service.post("/inbox", &message(50_000)).await.status.is_success());
+    for more in 1..=8 {
+        let other = service.post("/inbox", &message(50_000 + more)).await;
+        other.refused(domain::problem::Code::MessageReused);
+    }
+    let list = approver.get("/inbox").await.text();
+    let id = list.split("href=\"/inbox/").nth(1).unwrap().split('"').next().unwrap();
+    let place = revealed(&approver, "inbox", &format!("/inbox/{id}")).await;
+    let page = bounded(&approver, &place).await;
+    assert!(page.contains("1 to 4 of "), "the others are said to be there");
+    let next = bounded(&approver, &format!("{place}?bodies=5")).await;
+    assert!(next.contains("5 to 8 of ") && next.contains("Same id, other content"));
 }

@@ -5,6 +5,7 @@ use serde::{Deserialize, Serialize};
 
 use super::{
     inbox::MoveView, inbox::RelatedOperation, operation::ActionOffer, operation::BodyView,
+    record::AuditView,
 };
 use crate::{
     ids::{EventId, OperationId},
@@ -71,6 +72,12 @@ pub struct EventDetail {
     pub deliveries: Vec<EventAttempt>,
     /// What became of it beyond deliveries, oldest first.
     pub timeline: Vec<MoveView>,
+    /// Whether there are older ones, which are not read.
+    #[serde(default)]
+    pub timeline_older: bool,
+    /// What people did to it, newest first.
+    #[serde(default)]
+    pub audit: Vec<AuditView>,
     /// What can be done, each with whether the reader may.
     pub actions: Vec<ActionOffer>,
 }

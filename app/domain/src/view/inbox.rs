@@ -3,7 +3,10 @@
 use chrono::{DateTime, Utc};
 use serde::{Deserialize, Serialize};
 
-use super::operation::{ActionOffer, BodyView};
+use super::{
+    operation::{ActionOffer, BodyView},
+    record::AuditView,
+};
 use crate::{
     ids::{MessageId, OperationId, WorkflowId},
     inbox::InboxState,
@@ -74,6 +77,12 @@ pub struct MessageDetail {
     pub conflicts: Vec<MessageConflict>,
     /// Its life, oldest first.
     pub timeline: Vec<MoveView>,
+    /// Whether there are older ones, which are not read.
+    #[serde(default)]
+    pub timeline_older: bool,
+    /// What people did to it, newest first.
+    #[serde(default)]
+    pub audit: Vec<AuditView>,
     /// What can be done, each with whether the reader may.
     pub actions: Vec<ActionOffer>,
 }

@@ -109,6 +109,9 @@ pub struct OperationDetail {
     pub conflicts: Vec<ConflictView>,
     /// What arrived about it from elsewhere.
     pub evidence: Vec<EvidenceView>,
+    /// Whether there is older evidence, which is not read.
+    #[serde(default)]
+    pub evidence_older: bool,
     /// Wrong confirmations put right, the latest first.
     pub corrections: Vec<CorrectionView>,
     /// Requests about it that wait for a second person.
@@ -117,6 +120,9 @@ pub struct OperationDetail {
     pub incidents: Vec<IncidentView>,
     /// What people wrote.
     pub notes: Vec<NoteView>,
+    /// Whether there are older ones, which are not read.
+    #[serde(default)]
+    pub notes_older: bool,
     /// Its life, oldest first; of a long one the piece that was asked for, or the last.
     pub timeline: Vec<TimelineItem>,
     /// How many items stand before that piece.

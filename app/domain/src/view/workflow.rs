@@ -181,6 +181,9 @@ pub struct WorkflowDetail {
     pub plan: CompensationPlan,
     /// Its moves and its steps', oldest first; the turns of executors left out.
     pub timeline: Vec<WorkflowMove>,
+    /// Whether there are older ones, which are not read.
+    #[serde(default)]
+    pub timeline_older: bool,
     /// What can be done, each with whether the reader may.
     pub actions: Vec<ActionOffer>,
     /// What the operations of its steps came to.

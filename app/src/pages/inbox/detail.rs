@@ -17,6 +17,7 @@ use crate::{
         refused::RefusedForm,
     },
     components::{
+        audit::Audit,
         body_view::Body,
         facts::{fact, fact_at, fact_key, times},
         moves::{MOVES, Moves, told},
@@ -143,7 +144,7 @@ fn shown(page: Noted<MessageDetail>, query: &str) -> AnyView {
             why: None,
         })
         .collect();
-    let moves = detail.timeline.len();
+    let (moves, older) = (detail.timeline.len(), detail.timeline_older);
     let piece = Slice::asked((&place, query), "timeline", MOVES, moves);
     let told = piece.of(&told::<InboxState>(&detail.timeline, sentence)).to_vec();
     let subject = Subject::new(TargetType::Inbox, row.id.to_string());
@@ -155,6 +156,7 @@ fn shown(page: Noted<MessageDetail>, query: &str) -> AnyView {
     let reveal = reveal_link(masked.sum(), &subject, None);
     let (effect, payload) = (effect(&detail), payload(&detail));
     let others = others(&detail.conflicts, &place, query);
+    let audit = view! { <Audit audit=&detail.audit place=&place query/> }.into_any();
     let story = view! { <Moves told piece=&piece/> }.into_any();
     view! {
         <article class="detail">
@@ -169,10 +171,11 @@ fn shown(page: Noted<MessageDetail>, query: &str) -> AnyView {
                         {reveal}
                     </Part>
                     {others}
-                    <Part id="timeline" title="Timeline" count=moves>
+                    <Part id="timeline" title="Timeline" count=moves older>
                         {story}
                     </Part>
                     <Notes notes refused place=(&place, query)/>
+                    {audit}
                 </div>
                 {facts}
             </div>

@@ -113,8 +113,13 @@ fn Shown(
         let list = plan_list(&plan);
         view! { <Part id="undo" title="Its undo">{list}</Part> }.into_any()
     });
-    let notes =
-        NotesOf { about: detail.row.id.into(), notes: detail.notes.clone(), form_key, may_note };
+    let notes = NotesOf {
+        about: detail.row.id.into(),
+        notes: detail.notes.clone(),
+        older: detail.notes_older,
+        form_key,
+        may_note,
+    };
     let story = view! {
         <Axis items=&detail.timeline now lapsed/>
         <Timeline items=&detail.timeline piece=&piece as_of=detail.as_of ended lapsed/>
@@ -141,6 +146,7 @@ fn Shown(
                     <Evidence
                         id=detail.row.id
                         evidence=&detail.evidence
+                        older=detail.evidence_older
                         fence=detail.row.lease.fence
                         tombstoned=detail.row.tombstoned
                         place=(&path, &query)

@@ -21,6 +21,7 @@ use crate::{
         refused::RefusedForm,
     },
     components::{
+        audit::Audit,
         body_view::Body,
         facts::{fact, fact_at, fact_key},
         moves::{MOVES, Moves, told},
@@ -94,6 +95,7 @@ fn shown(page: Noted<EventDetail>, query: &str) -> AnyView {
         })
         .collect();
     let (moves, deliveries) = (detail.timeline.len(), detail.deliveries.len());
+    let older = detail.timeline_older;
     let piece = Slice::asked((&place, query), "timeline", MOVES, moves);
     let told = piece.of(&told::<EventStatus>(&detail.timeline, sentence)).to_vec();
     // Only the last piece of one that is not settled reaches to now.
@@ -113,6 +115,7 @@ fn shown(page: Noted<EventDetail>, query: &str) -> AnyView {
     let payload = detail.payload;
     let reveal = reveal_link(payload.masked, &subject, None);
     let whole = format!("{place}/payload");
+    let audit = view! { <Audit audit=&detail.audit place=&place query/> }.into_any();
     let story = view! { <Moves told piece=&piece now/> }.into_any();
     view! {
         <article class="detail">
@@ -131,10 +134,11 @@ fn shown(page: Noted<EventDetail>, query: &str) -> AnyView {
                         {reveal}
                     </Part>
                     {operation}
-                    <Part id="timeline" title="Timeline" count=moves>
+                    <Part id="timeline" title="Timeline" count=moves older>
                         {story}
                     </Part>
                     <Notes notes refused place=(&place, query)/>
+                    {audit}
                 </div>
                 {facts}
             </div>

@@ -10,6 +10,7 @@ use domain::{
 use leptos::prelude::*;
 use leptos_meta::Title;
 
+use super::named;
 use crate::{
     api::{
         found::Found,
@@ -171,8 +172,12 @@ fn form(
             <input type="hidden" name="artifact" value=artifact.name/>
         }
     });
-    let names =
-        fields.pointers.iter().map(|pointer| view! { <li><code>{pointer.clone()}</code></li> });
+    let (names, unnamed) = named(&fields.pointers);
+    let names = names.iter().map(|pointer| view! { <li><code>{pointer.clone()}</code></li> });
+    let unnamed = (unnamed > 0).then(|| {
+        let words = format!("{unnamed} more are not named here. The audit log names all of them.");
+        view! { <p class="prose">{words}</p> }
+    });
     view! {
         {summary}
         {given_back()}
@@ -180,6 +185,7 @@ fn form(
         <section class="section" aria-labelledby="masked">
             <h2 class="section-title" id="masked">"What would be shown"</h2>
             <ul class="reveal-names">{names.collect_view()}</ul>
+            {unnamed}
         </section>
         <form class="form" method="post" action=POSTED_TO aria-label="Reveal the masked fields">
             <input type="hidden" name="target_type" value=about.target.kind.as_str()/>

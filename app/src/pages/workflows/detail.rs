@@ -123,7 +123,7 @@ fn shown(page: Noted<WorkflowDetail>, query: &str) -> AnyView {
         })
         .collect();
     let on_page = words::resumes_in_vain(detail);
-    let moves = detail.timeline.len();
+    let (moves, older) = (detail.timeline.len(), detail.timeline_older);
     let moved = piece("timeline", MOVES, moves);
     let told: Vec<_> = moved.of(&detail.timeline).iter().map(told).collect();
     let subject = Subject::new(TargetType::Workflow, row.id.to_string());
@@ -158,7 +158,7 @@ fn shown(page: Noted<WorkflowDetail>, query: &str) -> AnyView {
                     </Part>
                     {artifacts}
                     {plan}
-                    <Part id="timeline" title="Timeline" count=moves>
+                    <Part id="timeline" title="Timeline" count=moves older>
                         {story}
                     </Part>
                     <Notes notes refused place=(&path, query)/>

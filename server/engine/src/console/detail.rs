@@ -87,7 +87,7 @@ impl Engine {
                 kind::find(&mut tx, target.tenant, &row.operation).await?.ok_or_else(|| {
                     EngineError::Unreadable(format!("kind {} is gone", row.operation))
                 })?;
-            let mut evidence = evidence::of(&mut tx, target).await?;
+            let (mut evidence, evidence_older) = evidence::of(&mut tx, target).await?;
             name_people(&mut tx, &mut evidence).await?;
             let done_on_record = evidence::any_done(&mut tx, target).await?;
             let stored = conflict::of(&mut tx, target).await?;
@@ -98,7 +98,7 @@ impl Engine {
                 Some(undo) => compensation::standing(&mut tx, target, undo).await?.is_some(),
                 None => false,
             };
-            let notes = note::of(&mut tx, target.tenant, id.into()).await?;
+            let (notes, notes_older) = note::of(&mut tx, target.tenant, id.into()).await?;
             let audit = audit::of(&mut tx, target).await?;
             let mut told = beside(&evidence, &notes, &stored);
             told.extend(around(&mut tx, target).await?);
@@ -148,10 +148,12 @@ impl Engine {
                 workflow_key: detail.workflow_key,
                 conflicts,
                 evidence,
+                evidence_older,
                 corrections,
                 approvals,
                 incidents,
                 notes,
+                notes_older,
                 audit,
                 row,
             })

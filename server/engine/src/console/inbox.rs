@@ -25,7 +25,7 @@ use crate::{
     inbox::{Effect, likeness, needs_second_person},
     settings::{Limits, Settings},
     store::{
-        Target,
+        Target, audit,
         inbox::Address,
         inbox_conflict,
         inbox_listing::{self, Bodies, Narrowing},
@@ -36,7 +36,7 @@ use crate::{
 /// Matches of each kind that a search reads.
 const MAX_MATCHES: i64 = 500;
 /// Moves of one message: five at most are legal, and shrinking is one of them.
-const MAX_MOVES: i64 = 50;
+const MAX_MOVES: usize = 50;
 
 impl Engine {
     /// One page of messages, newest first.
@@ -98,8 +98,9 @@ impl Engine {
             like.ids.extend(row.operation_id.map(domain::ids::OperationId::uuid));
             let related = inbox_listing::related(&mut tx, tenant, &like).await?;
             let stored = inbox_conflict::of(&mut tx, tenant, id).await?;
-            let timeline =
+            let (timeline, timeline_older) =
                 machine_event::of(&mut tx, tenant, "inbox", id.uuid(), MAX_MOVES).await?;
+            let audit = audit::of_record(&mut tx, tenant, &id.to_string()).await?;
             let pointers = masked_pointers(&mut tx, &row, like.ids.first(), tenant, effect).await?;
             let amount = amount(&mut tx, tenant, payload, effect).await?;
             tx.commit().await?;
@@ -125,6 +126,8 @@ impl Engine {
                     })
                     .collect(),
                 timeline,
+                timeline_older,
+                audit,
                 actions: offers(&by, TargetType::Inbox, row.status.as_str()),
                 row,
             })

@@ -5,7 +5,7 @@ use domain::{access::Permission, record::RecordName, view::NoteView};
 use crate::{Engine, StaffCaller, error::EngineError, store::note};
 
 impl Engine {
-    /// What people wrote on a record, oldest first; nothing for one that the tenant does not have.
+    /// What people wrote on a record last, oldest first, and whether there is older; nothing for one that the tenant does not have.
     ///
     /// # Errors
     /// Refused: `permission_missing`.
@@ -13,7 +13,7 @@ impl Engine {
         &self,
         by: &StaffCaller,
         about: RecordName,
-    ) -> Result<Vec<NoteView>, EngineError> {
+    ) -> Result<(Vec<NoteView>, bool), EngineError> {
         by.require(Permission::Read)?;
         let (engine, tenant) = (self.clone(), by.tenant_id());
         Self::detached(async move {

@@ -26,7 +26,7 @@ use crate::{
     outbox::Facts,
     settings::Limits,
     store::{
-        Target, kind, lease, machine_event, operation, outbox_attempt,
+        Target, audit, kind, lease, machine_event, operation, outbox_attempt,
         outbox_listing::{self, More, Narrowing},
     },
 };
@@ -36,7 +36,7 @@ const MAX_MATCHES: i64 = 500;
 /// Deliveries that a page shows.
 const MAX_DELIVERIES: i64 = 100;
 /// Moves that a page shows: each is a death or a person's decision.
-const MAX_MOVES: i64 = 200;
+const MAX_MOVES: usize = 200;
 /// Events that a page shows to either side.
 const NEIGHBOURS: i64 = 3;
 
@@ -94,8 +94,9 @@ impl Engine {
             };
             let pointers = masked_pointers(&mut tx, tenant, row.operation_id).await?;
             let deliveries = outbox_attempt::of_event(&mut tx, tenant, id, MAX_DELIVERIES).await?;
-            let moves =
+            let (moves, timeline_older) =
                 machine_event::of(&mut tx, tenant, EventStatus::NAME, id.uuid(), MAX_MOVES).await?;
+            let audit = audit::of_record(&mut tx, tenant, &id.to_string()).await?;
             tx.commit().await?;
             let payload = match pointers {
                 Some(pointers) => body(&more.payload, &pointers),
@@ -107,7 +108,9 @@ impl Engine {
                 fence: more.fence,
                 payload,
                 order,
-                timeline: story(&row, operation.as_ref(), moves),
+                timeline: story(&row, operation.as_ref(), moves, timeline_older),
+                timeline_older,
+                audit,
                 operation,
                 deliveries,
                 actions: offers(&by, TargetType::Outbox, row.status.as_str()),
@@ -176,11 +179,12 @@ async fn order(
     })
 }
 
-/// X1, which has no row of its own, and what the machine wrote.
+/// X1, which has no row of its own, and what the machine wrote; without X1 where others stand between.
 fn story(
     row: &EventRow,
     operation: Option<&RelatedOperation>,
     moves: Vec<MoveView>,
+    older: bool,
 ) -> Vec<MoveView> {
     let about = operation.map(|told| ("operation".to_owned(), told.key.clone()));
     let written = MoveView {
@@ -193,7 +197,7 @@ fn story(
         actor: "engine".into(),
         detail: about.into_iter().collect(),
     };
-    std::iter::once(written).chain(moves).collect()
+    (!older).then_some(written).into_iter().chain(moves).collect()
 }
 
 /// A filter as the store takes it, with what its search finds, and whether the search matches more than

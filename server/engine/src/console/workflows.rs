@@ -34,7 +34,7 @@ use crate::{
 /// Matches that a search reads.
 const MAX_MATCHES: i64 = 500;
 /// Moves that a page shows.
-const MAX_MOVES: i64 = 2_000;
+const MAX_MOVES: usize = 2_000;
 
 impl Engine {
     /// One page of workflows, newest first.
@@ -90,7 +90,8 @@ impl Engine {
             let artifacts = artifact::list(&mut tx, at).await?;
             let steps = shown(step::of(&mut tx, at).await?, &artifacts);
             let masking = masking(&mut tx, at, &steps).await?;
-            let timeline = workflow_listing::timeline(&mut tx, at, MAX_MOVES).await?;
+            let (timeline, timeline_older) =
+                workflow_listing::timeline(&mut tx, at, MAX_MOVES).await?;
             let plan = plan_of_workflow(&mut tx, &engine.settings.limits, at).await?;
             let calls = flow_links::calls(&mut tx, at).await?;
             let subject = Subject::new(TargetType::Workflow, id.to_string());
@@ -120,6 +121,7 @@ impl Engine {
                 steps,
                 plan,
                 timeline,
+                timeline_older,
             })
         })
         .await

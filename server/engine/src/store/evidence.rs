@@ -9,8 +9,11 @@ use domain::{
 use sqlx::PgConnection;
 use uuid::Uuid;
 
-use super::{Target, evidence_file::file, row::money};
+use super::{Target, evidence_file::file, newest, one_over, row::money};
 use crate::{actor::Actor, error::EngineError};
+
+/// The most of an operation's evidence that is read.
+const MAX_READ: usize = 200;
 
 /// A piece of evidence to keep.
 pub struct NewEvidence<'a> {
@@ -139,22 +142,27 @@ pub async fn refute_done(
     Ok(done.rows_affected())
 }
 
-/// An operation's evidence, oldest first.
+/// An operation's newest evidence, oldest first, and whether there is older: what came last may
+/// contradict all before it.
 ///
 /// # Errors
 /// The database's.
-pub async fn of(db: &mut PgConnection, target: Target) -> Result<Vec<EvidenceView>, EngineError> {
+pub async fn of(
+    db: &mut PgConnection,
+    target: Target,
+) -> Result<(Vec<EvidenceView>, bool), EngineError> {
     let rows = sqlx::query_as!(
         Row,
         "select id, source, says, external_reference, amount_minor, currency, fence, text, actor, at,
            file_name, file_size, file_sha256
-         from evidence where tenant_id = $1 and operation_id = $2 order by id limit 200",
+         from evidence where tenant_id = $1 and operation_id = $2 order by id desc limit $3",
         target.tenant.uuid(),
         target.id.uuid(),
+        one_over(MAX_READ),
     )
     .fetch_all(db)
     .await?;
-    Ok(rows.into_iter().map(Row::view).collect())
+    Ok(newest(rows.into_iter().map(Row::view).collect(), MAX_READ))
 }
 
 /// An operation's last evidence after an instant, oldest first, at most `max`.

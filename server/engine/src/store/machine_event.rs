@@ -6,10 +6,11 @@ use domain::{ids::TenantId, view::MoveView};
 use sqlx::PgConnection;
 use uuid::Uuid;
 
-use super::person;
+use super::{newest, one_over, person};
 use crate::error::EngineError;
 
-/// A record's moves in one machine, oldest first, at most `max`; people by their names.
+/// A record's newest moves in one machine, oldest first, at most `max`, and whether there are older ones;
+/// people by their names.
 ///
 /// # Errors
 /// The database's.
@@ -18,20 +19,21 @@ pub async fn of(
     tenant: TenantId,
     machine: &str,
     id: Uuid,
-    max: i64,
-) -> Result<Vec<MoveView>, EngineError> {
+    max: usize,
+) -> Result<(Vec<MoveView>, bool), EngineError> {
     let rows = sqlx::query_as!(
         Row,
         "select at, rule, from_status, to_status, version, actor_kind, actor, detail from machine_events
-         where tenant_id = $1 and record_id = $2 and machine = $3 order by id limit $4",
+         where tenant_id = $1 and record_id = $2 and machine = $3 order by id desc limit $4",
         tenant.uuid(),
         id,
         machine,
-        max,
+        one_over(max),
     )
     .fetch_all(&mut *db)
     .await?;
-    named(db, rows.into_iter().map(Row::view).collect()).await
+    let (moves, older) = newest(rows.into_iter().map(Row::view).collect(), max);
+    Ok((named(db, moves).await?, older))
 }
 
 /// A record's last moves in one machine after an instant, oldest first, at most `max`; further back than

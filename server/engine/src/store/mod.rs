@@ -95,3 +95,16 @@ pub struct Target {
 pub(crate) fn word<T: std::str::FromStr>(text: &str) -> Result<T, EngineError> {
     text.parse().map_err(|_| EngineError::Unreadable(text.to_owned()))
 }
+
+/// How many rows to read where at most `max` are told: one more says that there are others.
+fn one_over(max: usize) -> i64 {
+    i64::try_from(max).unwrap_or(i64::MAX).saturating_add(1)
+}
+
+/// Of rows read newest first, with one over, the newest: oldest first, and whether there are older ones.
+fn newest<T>(mut rows: Vec<T>, max: usize) -> (Vec<T>, bool) {
+    let older = rows.len() > max;
+    rows.truncate(max);
+    rows.reverse();
+    (rows, older)
+}

@@ -7,8 +7,11 @@ use domain::{
 };
 use sqlx::PgConnection;
 
-use super::Target;
+use super::{Target, newest, one_over};
 use crate::error::EngineError;
+
+/// The most of a record's notes that is read.
+const MAX_READ: usize = 500;
 
 /// Adds a note; `false` where this form was posted before.
 ///
@@ -40,7 +43,7 @@ pub async fn insert(
     Ok(done.rows_affected() == 1)
 }
 
-/// A record's notes, oldest first.
+/// A record's newest notes, oldest first, and whether there are older ones.
 ///
 /// # Errors
 /// The database's.
@@ -48,7 +51,7 @@ pub async fn of(
     db: &mut PgConnection,
     tenant: TenantId,
     name: RecordName,
-) -> Result<Vec<NoteView>, EngineError> {
+) -> Result<(Vec<NoteView>, bool), EngineError> {
     let operation = name.record == RecordType::Operation;
     let rows = sqlx::query_as!(
         NoteView,
@@ -56,15 +59,16 @@ pub async fn of(
              select id, author, text, at from notes where tenant_id = $1 and operation_id = $2
              union all select id, author, text, at from notes
                where tenant_id = $1 and other_id = $3 and target_type = $4) noted
-           order by id limit 500"#,
+           order by id desc limit $5"#,
         tenant.uuid(),
         operation.then_some(name.id),
         (!operation).then_some(name.id),
         name.record.target().as_str(),
+        one_over(MAX_READ),
     )
     .fetch_all(db)
     .await?;
-    Ok(rows)
+    Ok(newest(rows, MAX_READ))
 }
 
 /// Removes the words at expiry (D39), those about its refused payloads among them.

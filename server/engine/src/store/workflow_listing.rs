@@ -10,7 +10,7 @@ use serde_json::Value;
 use sqlx::PgConnection;
 use uuid::Uuid;
 
-use super::{person, word, workflow::Address};
+use super::{newest, one_over, person, word, workflow::Address};
 use crate::error::EngineError;
 
 /// A filter as SQL takes it.
@@ -222,27 +222,28 @@ pub async fn more(db: &mut PgConnection, at: Address) -> Result<Option<More>, En
     Ok(more)
 }
 
-/// The moves of a workflow and of its steps, oldest first; of executors' turns nothing is told.
+/// The newest moves of a workflow and of its steps, oldest first, and whether there are older ones; of
+/// executors' turns nothing is told.
 ///
 /// # Errors
 /// The database's.
 pub async fn timeline(
     db: &mut PgConnection,
     at: Address,
-    max: i64,
-) -> Result<Vec<WorkflowMove>, EngineError> {
+    max: usize,
+) -> Result<(Vec<WorkflowMove>, bool), EngineError> {
     let rows = sqlx::query!(
         "select id, at, rule, step_key, from_status, to_status, version, actor_kind, actor, detail
          from machine_events
          where tenant_id = $1 and record_id = $2 and machine in ('workflow', 'step') and rule <> 'W2'
-         order by id limit $3",
+         order by id desc limit $3",
         at.tenant.uuid(),
         at.id.uuid(),
-        max,
+        one_over(max),
     )
     .fetch_all(&mut *db)
     .await?;
-    let mut moves: Vec<_> = rows
+    let moves: Vec<_> = rows
         .into_iter()
         .map(|row| WorkflowMove {
             id: row.id,
@@ -257,9 +258,10 @@ pub async fn timeline(
             detail: words(row.detail),
         })
         .collect();
+    let (mut moves, older) = newest(moves, max);
     let by_people = moves.iter_mut().filter(|step| step.by_person);
     person::name_all(db, by_people.map(|step| &mut step.actor).collect()).await?;
-    Ok(moves)
+    Ok((moves, older))
 }
 
 /// A move's detail as words.

@@ -336,7 +336,7 @@ async fn one_timeline_tells_of_all_records_with_notes_and_decisions() {
     let anchors: std::collections::BTreeSet<_> =
         detail.story.iter().map(|step| &step.anchor).collect();
     assert_eq!(anchors.len(), detail.story.len());
-    assert_eq!(fixture.engine.notes(&viewer, event).await.unwrap()[0].text, "on the event");
+    assert_eq!(fixture.engine.notes(&viewer, event).await.unwrap().0[0].text, "on the event");
 }
 
 #[tokio::test]

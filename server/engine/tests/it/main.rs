@@ -26,6 +26,7 @@ mod lists;
 mod machines;
 mod model;
 mod moves;
+mod newest;
 mod outbox;
 mod panics;
 mod plans;

@@ -27,6 +27,8 @@ pub fn Evidence<'a>(
     id: OperationId,
     /// The evidence.
     evidence: &'a [EvidenceView],
+    /// Whether there is older evidence, which was not read.
+    older: bool,
     /// The fence of today's holder: a smaller one came from a former holder.
     fence: i64,
     /// Whether its contents have expired: nothing is added then.
@@ -44,7 +46,7 @@ pub fn Evidence<'a>(
     let shown: Vec<_> =
         piece.of(evidence).iter().cloned().map(|evidence| one(id, evidence, fence)).collect();
     view! {
-        <Part id="evidence" title="Evidence" count>
+        <Part id="evidence" title="Evidence" count older>
             <div class="stack">
                 {shown}
             </div>

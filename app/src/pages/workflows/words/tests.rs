@@ -118,6 +118,7 @@ fn blocked(cause: &str) -> WorkflowDetail {
         }],
         plan: plan(Vec::new()),
         timeline: Vec::new(),
+        timeline_older: false,
         actions: Vec::new(),
         calls: Vec::new(),
         approvals: Vec::new(),
