@@ -74,7 +74,7 @@ test('where there is little room the filters open, narrow the list, and go one b
   await expect(rows).toHaveCount(1)
   await expect(rows).toHaveAttribute('data-record', `operation/${payment.id}`)
 
-  const chips = page.getByRole('list', { name: 'Filters in force' }).getByRole('link')
+  const chips = page.getByRole('list', { name: 'Filters in force' }).getByRole('link', { name: /^Remove filter/ })
   await expect(chips).toHaveCount(3)
   await chips.filter({ hasText: 'state' }).click()
   await expect(page).not.toHaveURL(/status=/)
