@@ -149,8 +149,8 @@ test('what is missing of the evidence is said until it is written @no-js', async
   await expect(unticked).toBeVisible()
 })
 
-test('a viewer sees what may not be done and which right is missing @no-js', async ({ page, request }, info) => {
+test('a viewer sees what may not be done and which right is missing, and who holds it @no-js', async ({ page, request }, info) => {
   const payment = await unknownPayment(request, `viewer-${info.project.name}`)
   await enter(page, 'viewer@acme.test', `/operations/${payment.id}`)
-  await expect(page.getByText('confirm unknown outcomes').first()).toBeVisible()
+  await expect(page.getByText('confirm unknown outcomes. Held by: ').first()).toBeVisible()
 })

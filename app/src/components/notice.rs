@@ -96,10 +96,19 @@ pub fn FailedPart(
 /// Which right is missing, and who holds it.
 #[must_use]
 pub fn right(missing: Permission) -> AnyView {
-    let holders: Vec<_> = missing.holders().iter().map(ToString::to_string).collect();
-    let words =
-        format!("It takes the right to {}. Held by: {}.", missing.label(), holders.join(", "));
+    let words = format!("It takes the right to {}. {}", missing.label(), held_by(missing));
     view! { <p>{words}</p> }.into_any()
+}
+
+/// The same beside what cannot be pressed.
+#[must_use]
+pub fn lacks(missing: Permission) -> String {
+    format!("Your role lacks the right to {}. {}", missing.label(), held_by(missing))
+}
+
+fn held_by(right: Permission) -> String {
+    let holders: Vec<_> = right.holders().iter().map(ToString::to_string).collect();
+    format!("Held by: {}.", holders.join(", "))
 }
 
 /// Why an action would be refused now, before anybody tries; `more` is said after the advice.

@@ -15,7 +15,7 @@ use crate::{
         gather_link::gather_link,
         icon::{Icon, IconName},
         key::Key,
-        notice::{Notice, Tone},
+        notice::{Notice, Tone, lacks},
         state_badge::{StateBadge, flags},
         timestamp::Timestamp,
     },
@@ -135,7 +135,7 @@ fn menu_item(detail: &OperationDetail, offer: &ActionOffer) -> AnyView {
 /// more, and the server decides.
 fn why_not(detail: &OperationDetail, offer: &ActionOffer) -> Option<String> {
     if let Some(missing) = offer.missing {
-        return Some(format!("Your role lacks the right to {}.", missing.label()));
+        return Some(lacks(missing));
     }
     match offer.refusal? {
         Code::NotAllowedInState if offer.verb == Verb::Release => {
