@@ -5,13 +5,14 @@ use domain::{
     action::{Outcome, Verb},
     ids::OperationId,
     money::Money,
+    problem::Code,
     view::{EvidenceFile, OperationDetail},
 };
 use leptos::prelude::*;
 
 use super::{
     evidence_files::{file_field, file_list},
-    form_field::{AreaField, LineField, described, is_wrong},
+    form_field::{AreaField, LineField, TickField, described, is_wrong},
     icon::{Icon, IconName},
 };
 use crate::{
@@ -49,17 +50,22 @@ pub fn ConfirmForm<'a>(
     let chosen = kept.outcome;
     let choices =
         if correct { corrections(chosen, refusal) } else { choices(detail, chosen, refusal) };
+    let against = verb == Verb::Confirm
+        && (kept.overrides
+            || refusal.is_some_and(|refusal| refusal.code == Code::ProviderContradicts));
     let (title, label, busy, labels) = if correct {
         ("Correct the outcome", "Ask for the chosen correction", "Sending", Vec::new())
     } else {
         (
             "Confirm the outcome",
-            "Confirm the chosen outcome",
+            // Whether it confirms or asks is for the box below, which the button does not follow.
+            if against { "Send the chosen outcome" } else { "Confirm the chosen outcome" },
             if detail.kind.lookup { "Asking the provider, then deciding" } else { "Deciding" },
-            labels(detail),
+            if against { Vec::new() } else { labels(detail) },
         )
     };
     let without = without_evidence(&kept, files);
+    let overriding = against.then(|| overriding(kept.overrides));
     let reference = view! {
         <LineField
             field=Field::ExternalReference
@@ -103,7 +109,7 @@ pub fn ConfirmForm<'a>(
             <input type="hidden" name="id" value=id/>
             <input type="hidden" name="version" value=version/>
             {first}
-            {choices} {reference} {amount} {reason} {evidence} {attached}
+            {choices} {reference} {amount} {reason} {evidence} {attached} {overriding}
             {consequence}
             {without}
             <div class="form-actions">
@@ -118,6 +124,22 @@ pub fn ConfirmForm<'a>(
                 </a>
             </div>
         </form>
+    }
+    .into_any()
+}
+
+/// The way on where the contrary is said: only a form that was refused for it has one, so that nobody
+/// overrides what they have not read.
+fn overriding(ticked: bool) -> AnyView {
+    view! {
+        <TickField
+            field=Field::Override
+            help="The provider or the record says the contrary of what you chose. Ticked, this asks a second \
+                  person, and nothing is decided until they agree. Then what says the contrary stays on the \
+                  record beside both names, and an incident keeps the outcome disputed. Left empty, it is \
+                  refused again for as long as the contrary is said."
+            ticked
+        />
     }
     .into_any()
 }

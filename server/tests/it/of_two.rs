@@ -1,0 +1,117 @@
+//! Variants of actions that take a second person, as plain forms: each is offered where it makes sense, is
+//! sent without scripts, and changes nothing by being asked for.
+
+use std::time::Duration;
+
+use axum::http::StatusCode;
+use domain::problem::Code;
+use serde_json::json;
+
+use crate::{
+    forms::{input, leads_to, refused_form},
+    step_up::{asks, cookie, prove},
+    support::{Answer, Browser, Operation, PASSWORD, Stage},
+};
+
+/// Longer than a factor counts.
+const LATER: Duration = Duration::from_secs(5 * 60 + 1);
+
+/// The attributes of the box of this name, where the page has it.
+fn tick(page: &str, name: &str) -> Option<String> {
+    let name = format!("name=\"{name}\"");
+    let boxes = page.split("<input").map(|rest| rest.split('>').next().unwrap_or_default());
+    boxes.filter(|tag| tag.contains("checkbox")).find(|tag| tag.contains(&name)).map(str::to_owned)
+}
+
+/// The one request that waits, approved by the approver; where the record stands then.
+async fn approved(stage: &Stage) -> String {
+    let approver = stage.staff("approver@acme.test").await;
+    let waiting = approver.get("/approvals").await.json();
+    let id = waiting["items"][0]["id"].as_str().unwrap().to_owned();
+    let acted = approver
+        .post(
+            &format!("/approvals/{id}/actions/approve"),
+            &json!({ "version": 1, "reason": "seen" }),
+        )
+        .await;
+    acted.expect(StatusCode::OK);
+    acted.json()["after"]["status"].as_str().unwrap().to_owned()
+}
+
+/// An unknown outcome of which the provider's webhook says that it happened under another reference.
+async fn contradicted(stage: &Stage) -> Operation {
+    let target = stage.unknown("acme", "INV-1").await;
+    sqlx::query(
+        "insert into evidence (tenant_id, operation_id, source, says, external_reference, amount_minor, currency,
+           actor_kind, actor)
+         select tenant_id, id, 'webhook', 'done', 'ch_9', 12900, 'EUR', 'provider', 'payments'
+         from operations where id = $1::uuid",
+    )
+    .bind(&target.id)
+    .execute(stage.database.owner_pool())
+    .await
+    .unwrap();
+    target
+}
+
+async fn confirm(browser: &Browser<'_>, target: &Operation, overrides: &str) -> Answer {
+    let version = target.version.to_string();
+    let fields = [
+        ("id", target.id.as_str()),
+        ("version", &version),
+        ("outcome", "happened"),
+        ("external_reference", "ch_1"),
+        ("reason", "their page was wrong, I rang them"),
+        ("override", overrides),
+    ];
+    let fields = if overrides.is_empty() { &fields[..5] } else { &fields[..] };
+    browser.post("/act/operations/confirm", fields).await
+}
+
+#[tokio::test]
+async fn a_contradicted_confirmation_is_overridden_from_its_refused_form_by_two_people() {
+    let stage = Stage::open().await;
+    let target = contradicted(&stage).await;
+    let operator = stage.browser("operator@acme.test").await;
+    let viewer = stage.browser("viewer@acme.test").await;
+    let form = format!("/operations/{}/confirm", target.id);
+    let opened = operator.get(&form).await.text();
+    assert!(tick(&opened, "override").is_none(), "nothing is overridden unread: {opened}");
+
+    let before = stage.effects().await;
+    let refused = confirm(&operator, &target, "").await;
+    refused_form(&refused, &form, Code::ProviderContradicts);
+    assert_eq!(stage.effects().await, before);
+    let page = operator.get(refused.header("location")).await.text();
+    let offered = tick(&page, "override").unwrap_or_else(|| panic!("a dead end: {page}"));
+    assert!(!offered.contains("checked"), "{offered}");
+    assert_eq!(input(&page, "override"), "true");
+    assert!(page.contains("asks a second person") && page.contains("Send the chosen outcome"));
+    refused_form(&confirm(&operator, &target, "").await, &form, Code::ProviderContradicts);
+
+    let not_theirs = confirm(&viewer, &target, "true").await;
+    refused_form(&not_theirs, &form, Code::PermissionMissing);
+    assert_eq!(stage.effects().await, before);
+
+    let place = leads_to(&confirm(&operator, &target, "true").await, "/operations/");
+    assert_eq!(place, format!("/operations/{}#approvals", target.id));
+    let waits = operator.get(&place).await.text();
+    assert!(waits.contains("Waits for a second person"), "{waits}");
+    assert!(waits.contains("data-status=\"unknown\""), "nothing is done by asking: {waits}");
+    assert_eq!(approved(&stage).await, "succeeded");
+}
+
+#[tokio::test]
+async fn an_override_that_waited_for_the_factor_comes_back_ticked() {
+    let stage = Stage::open().await;
+    let target = contradicted(&stage).await;
+    let operator = stage.browser("operator@acme.test").await;
+    stage.database.advance_clock(LATER).await;
+    let page = asks(&confirm(&operator, &target, "true").await, Code::StepUpRequired);
+    let back = prove(&operator, &page, PASSWORD).await;
+    let held = tick(&back.text(), "override").unwrap();
+    assert!(held.contains("checked"), "{held}");
+    let proved = Browser { stage: &stage, cookie: Some(cookie(&back)) };
+    let asked = leads_to(&confirm(&proved, &target, "true").await, "/operations/");
+    assert!(asked.ends_with("#approvals"), "{asked}");
+}
