@@ -90,6 +90,7 @@ impl HeldForm {
             form_key: text("form_key"),
             evidence_files: read_ids(self.value("evidence_files")),
             outcome: self.value("outcome").parse::<Outcome>().ok(),
+            force: ticked(self.value(Field::Force.as_str())),
             overrides: ticked(self.value(Field::Override.as_str())),
             ..Kept::default()
         }

@@ -57,6 +57,8 @@ pub struct Kept {
     pub outcome: Option<Outcome>,
     /// Whether it decides against what the provider or the record says, of a form that was held.
     pub overrides: bool,
+    /// Whether it takes the lease from a worker that still beats, of a form that was held.
+    pub force: bool,
     /// Whether the evidence or the note was too long to come back whole.
     pub cut: bool,
 }
@@ -131,6 +133,7 @@ impl Kept {
             evidence_files: read_ids(&text("evidence_files", MAX_SHORT_BYTES)),
             outcome: None,
             overrides: false,
+            force: false,
             cut: value(query, "cut").is_some(),
         }
     }

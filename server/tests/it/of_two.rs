@@ -115,3 +115,75 @@ async fn an_override_that_waited_for_the_factor_comes_back_ticked() {
     let asked = leads_to(&confirm(&proved, &target, "true").await, "/operations/");
     assert!(asked.ends_with("#approvals"), "{asked}");
 }
+
+/// A call that is under way, by a worker that beats.
+async fn beating(stage: &Stage) -> Operation {
+    let service = stage.service("acme").await;
+    let won = service.reserve("INV-1", 12_900).await.json();
+    let id = won["id"].as_str().unwrap().to_owned();
+    let fence = json!({ "fence": won["fence"] });
+    let started = service.post(&format!("/operations/{id}/start"), &fence).await;
+    started.expect(StatusCode::OK);
+    Operation { version: started.json()["version"].as_i64().unwrap(), id }
+}
+
+async fn release(browser: &Browser<'_>, target: &Operation, force: bool) -> Answer {
+    let version = target.version.to_string();
+    let mut fields =
+        vec![("id", target.id.as_str()), ("version", &version), ("reason", "it hangs")];
+    fields.extend(force.then_some(("force", "true")));
+    browser.post("/act/operations/release", &fields).await
+}
+
+#[tokio::test]
+async fn a_lease_that_beats_is_released_by_force_from_its_form_by_two_people() {
+    let stage = Stage::open().await;
+    let target = beating(&stage).await;
+    let operator = stage.browser("operator@acme.test").await;
+    let viewer = stage.browser("viewer@acme.test").await;
+    let place = format!("/operations/{}", target.id);
+    let form = format!("{place}/release");
+    let before = stage.effects().await;
+    let page = operator.get(&place).await.text();
+    assert!(page.contains(&format!("href=\"{form}?version={}\"", target.version)), "{page}");
+    assert!(page.contains("Release it all the same, with a second person"), "{page}");
+    let opened = operator.get(&form).await.text();
+    let offered = tick(&opened, "force").unwrap();
+    assert!(!offered.contains("checked"), "{offered}");
+
+    for (path, words) in [(&place, "Release it all the same"), (&form, "name=\"force\"")] {
+        let page = viewer.get(path).await.text();
+        assert!(!page.contains(words), "nothing to tick for who may not: {page}");
+    }
+    let not_theirs = release(&viewer, &target, true).await;
+    refused_form(&not_theirs, &form, Code::PermissionMissing);
+    let refused = release(&operator, &target, false).await;
+    refused_form(&refused, &form, Code::NotAllowedInState);
+    let page = operator.get(refused.header("location")).await.text();
+    assert!(tick(&page, "force").is_some(), "{page}");
+    assert_eq!(stage.effects().await, before);
+
+    let asked = leads_to(&release(&operator, &target, true).await, &place);
+    assert!(asked.ends_with("#approvals"), "{asked}");
+    let waits = operator.get(&asked).await.text();
+    assert!(waits.contains("data-status=\"executing\""), "nothing is done by asking: {waits}");
+    assert_eq!(approved(&stage).await, "unknown");
+}
+
+#[tokio::test]
+async fn a_lease_that_ended_needs_no_force_and_one_that_beats_a_fresh_factor() {
+    let stage = Stage::open().await;
+    let operator = stage.browser("operator@acme.test").await;
+    stage.database.advance_clock(LATER).await;
+    let target = beating(&stage).await;
+    let form = format!("/operations/{}/release", target.id);
+    let page = asks(&release(&operator, &target, true).await, Code::StepUpRequired);
+    let back = prove(&operator, &page, PASSWORD).await;
+    let held = tick(&back.text(), "force").unwrap();
+    assert!(held.contains("checked"), "{held}");
+
+    stage.database.advance_clock(Duration::from_secs(11)).await;
+    let proved = Browser { stage: &stage, cookie: Some(cookie(&back)) };
+    assert!(tick(&proved.get(&form).await.text(), "force").is_none(), "its lease ended");
+    leads_to(&release(&proved, &target, false).await, "/receipts/");
+}
