@@ -5,12 +5,13 @@ use std::time::Duration;
 
 use axum::http::StatusCode;
 use domain::problem::Code;
+use engine::store::kind::KindPolicy;
 use serde_json::json;
 
 use crate::{
     forms::{input, leads_to, refused_form},
     step_up::{asks, cookie, prove},
-    support::{Answer, Browser, Operation, PASSWORD, Stage},
+    support::{Answer, Browser, Operation, PASSWORD, Stage, charge},
 };
 
 /// Longer than a factor counts.
@@ -186,4 +187,71 @@ async fn a_lease_that_ended_needs_no_force_and_one_that_beats_a_fresh_factor() {
     let proved = Browser { stage: &stage, cookie: Some(cookie(&back)) };
     assert!(tick(&proved.get(&form).await.text(), "force").is_none(), "its lease ended");
     leads_to(&release(&proved, &target, false).await, "/receipts/");
+}
+
+/// A charge that happened, of a kind that a refund undoes.
+async fn undoable(stage: &Stage) -> Operation {
+    let mut admin = stage.admin().await;
+    let tenant = admin.ensure_tenant("acme", "acme").await.unwrap();
+    let refund = KindPolicy {
+        name: "invoice.refund".into(),
+        undo_reference_member: Some("charge_id".into()),
+        search_pointers: vec![],
+        ..charge()
+    };
+    admin.put_kind(tenant, &refund).await.unwrap();
+    let kind = KindPolicy { undo_kind: Some("invoice.refund".into()), ..charge() };
+    admin.put_kind(tenant, &kind).await.unwrap();
+    let target = stage.unknown("acme", "INV-1").await;
+    let operator = stage.staff("operator@acme.test").await;
+    let confirm = format!("/operations/{}/actions/confirm", target.id);
+    operator.post(&confirm, &target.confirm()).await.expect(StatusCode::OK);
+    let shown = operator.get(&format!("/operations/{}", target.id)).await.json();
+    Operation { version: shown["version"].as_i64().unwrap(), ..target }
+}
+
+async fn undo(browser: &Browser<'_>, target: &Operation, amount: &str, currency: &str) -> Answer {
+    let version = target.version.to_string();
+    let fields = [
+        ("id", target.id.as_str()),
+        ("version", &version),
+        ("amount_minor", amount),
+        ("currency", currency),
+        ("reason", "half of it came back"),
+    ];
+    browser.post("/act/operations/compensate", &fields).await
+}
+
+#[tokio::test]
+async fn a_part_of_a_charge_is_undone_by_its_form_and_never_more_than_it_was() {
+    let stage = Stage::open().await;
+    let target = undoable(&stage).await;
+    let operator = stage.browser("operator@acme.test").await;
+    let viewer = stage.browser("viewer@acme.test").await;
+    let form = format!("/operations/{}/compensate", target.id);
+    let opened = operator.get(&form).await.text();
+    assert_eq!(input(&opened, "currency"), "EUR");
+    assert!(opened.contains("Amount to undo") && opened.contains("empty: all of it"), "{opened}");
+
+    let before = stage.effects().await;
+    for (amount, currency) in [("129.01", "EUR"), ("0", "EUR"), ("50.00", "USD"), ("5o", "EUR")] {
+        let refused = undo(&operator, &target, amount, currency).await;
+        refused_form(&refused, &form, Code::Unprocessable);
+        let page = operator.get(refused.header("location")).await.text();
+        assert!(page.contains("at most the amount on record"), "{amount} {currency}: {page}");
+        assert_eq!(input(&page, "amount_minor"), amount);
+        assert_eq!(input(&page, "currency"), currency);
+    }
+    let not_theirs = undo(&viewer, &target, "50.00", "EUR").await;
+    refused_form(&not_theirs, &form, Code::PermissionMissing);
+    assert_eq!(stage.effects().await, before);
+
+    let asked = leads_to(&undo(&operator, &target, "50,00", "EUR").await, "/operations/");
+    assert!(asked.ends_with("#approvals"), "{asked}");
+    approved(&stage).await;
+    let service = stage.service("acme").await;
+    let claim = json!({ "kinds": ["invoice.refund"], "max": 10 });
+    let work = service.post("/operations/claim", &claim).await.json();
+    assert_eq!(work["items"].as_array().unwrap().len(), 1);
+    assert_eq!(work["items"][0]["payload"]["amount_minor"], 5_000);
 }

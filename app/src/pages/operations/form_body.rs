@@ -20,6 +20,7 @@ use crate::{
         refused::{Kept, RefusedForm},
     },
     components::{
+        amount_field::amount_field,
         confirm_form::{ConfirmForm, takes_two},
         form_field::{LineField, TickField},
         given_back::given_back,
@@ -180,11 +181,14 @@ fn form(
         return view! { <ConfirmForm verb detail kept files refusal enabled consequence/> }
             .into_any();
     }
+    let amount = detail.row.amount.as_ref().filter(|_| verb == Verb::Compensate);
+    let amount = amount.map(|record| amount_field(verb, record, &kept, refusal));
     let label = words::title(verb, status);
     view! {
         <form class="form" method="post" action=posted_to(verb) aria-label=label>
         <input type="hidden" name="id" value=detail.row.id.to_string()/>
         <input type="hidden" name="version" value=detail.row.version.to_string()/>
+        {amount}
         <LineField
             field=Field::Reason
             help="Why, in a sentence. It stays on the record under your name."
