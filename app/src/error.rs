@@ -181,6 +181,8 @@ fields! {
     FormKey = "form_key", "This form", "It was used before. Open the page again.";
     /// Acting against a fresh lease.
     Force = "force", "Release although it beats", "This needs a second person.";
+    /// Deciding against what is said.
+    Override = "override", "Decide against it all the same", "This needs a second person.";
     /// A kind's name.
     Name = "name", "Name", "1 to 128 characters without spaces, such as invoice.charge; console.* is the engine\u{2019}s own.";
     /// Whether a repeat would harm.

@@ -9,9 +9,12 @@ use form_urlencoded::Serializer;
 use http::{HeaderName, request::Parts};
 use leptos::prelude::use_context;
 
-use crate::api::{
-    refused::{Kept, read_ids},
-    written::written,
+use crate::{
+    api::{
+        refused::{Kept, read_ids, ticked},
+        written::written,
+    },
+    error::Field,
 };
 
 /// By which a form's handler says that its sender must prove who they are first: the page of the form. The
@@ -87,6 +90,8 @@ impl HeldForm {
             form_key: text("form_key"),
             evidence_files: read_ids(self.value("evidence_files")),
             outcome: self.value("outcome").parse::<Outcome>().ok(),
+            force: ticked(self.value(Field::Force.as_str())),
+            overrides: ticked(self.value(Field::Override.as_str())),
             ..Kept::default()
         }
     }
@@ -123,6 +128,7 @@ mod tests {
         let fields = [
             ("version", "3"),
             ("outcome", "happened"),
+            ("override", "true"),
             ("reason", "seen"),
             ("evidence_kept", "Ticket 7"),
             ("evidence", "and the page"),
@@ -135,5 +141,7 @@ mod tests {
         assert_eq!((held.version(), kept.outcome), (Some(3), Some(Outcome::Happened)));
         assert!(kept.evidence.contains("Ticket 7") && kept.evidence.contains("and the page"));
         assert_eq!(kept.reason, "seen");
+        assert!(kept.overrides);
+        assert!(!HeldForm::default().kept().overrides);
     }
 }

@@ -15,7 +15,7 @@ use engine::{ActionRequest, Decided, Settling};
 use super::{
     context::{caller, carry_out, engine},
     redirect::{Target, go, hold},
-    refused::{Kept, RefusedForm, read_ids},
+    refused::{Kept, RefusedForm, read_ids, ticked},
 };
 use crate::error::{ConsoleError, Field, RefusalView};
 
@@ -73,8 +73,8 @@ impl Posted {
             records: names(&self.records).map_err(|()| RefusalView::field(Field::Records))?,
             evidence: some(&self.evidence),
             evidence_files: read_ids(&self.evidence_files),
-            force: yes(&self.force),
-            overrides: yes(&self.overrides),
+            force: ticked(&self.force),
+            overrides: ticked(&self.overrides),
             ..ActionRequest::new(target, verb, version, self.reason.trim())
         })
     }
@@ -95,10 +95,6 @@ impl Posted {
 /// Records by their names, with blanks or line ends between them.
 pub(super) fn names(text: &str) -> Result<Vec<RecordName>, ()> {
     text.split_whitespace().map(|name| name.parse().map_err(|_| ())).collect()
-}
-
-fn yes(text: &str) -> bool {
-    matches!(text, "true" | "on" | "1")
 }
 
 fn some(text: &str) -> Option<String> {

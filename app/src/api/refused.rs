@@ -30,8 +30,9 @@ pub struct RefusedForm {
     pub kept: Kept,
 }
 
-/// Typed texts that come back after a refusal. The outcome does not: a decision is not preselected. It
-/// stands in no address either, and comes back where the sender alone had to prove who they are.
+/// Typed texts that come back after a refusal. The outcome and what is ticked do not: a decision is not
+/// preselected. They stand in no address either, and come back where the sender alone had to prove who they
+/// are.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Kept {
     /// The reason.
@@ -54,6 +55,10 @@ pub struct Kept {
     pub evidence_files: Vec<EvidenceId>,
     /// The choice, of a form that was held.
     pub outcome: Option<Outcome>,
+    /// Whether it decides against what the provider or the record says, of a form that was held.
+    pub overrides: bool,
+    /// Whether it takes the lease from a worker that still beats, of a form that was held.
+    pub force: bool,
     /// Whether the evidence or the note was too long to come back whole.
     pub cut: bool,
 }
@@ -127,6 +132,8 @@ impl Kept {
             form_key: text("form_key", MAX_SHORT_BYTES),
             evidence_files: read_ids(&text("evidence_files", MAX_SHORT_BYTES)),
             outcome: None,
+            overrides: false,
+            force: false,
             cut: value(query, "cut").is_some(),
         }
     }
@@ -143,6 +150,12 @@ pub fn ids(ids: &[EvidenceId]) -> String {
 #[must_use]
 pub fn read_ids(text: &str) -> Vec<EvidenceId> {
     text.split_whitespace().filter_map(|id| id.parse().ok()).collect()
+}
+
+/// Whether a box was ticked, by what its form sent.
+#[must_use]
+pub fn ticked(text: &str) -> bool {
+    matches!(text, "true" | "on" | "1")
 }
 
 fn put(query: &mut Serializer<'_, String>, name: &str, value: &str) {

@@ -4,14 +4,15 @@
 use domain::{
     action::{Outcome, Verb},
     ids::OperationId,
-    money::Money,
+    problem::Code,
     view::{EvidenceFile, OperationDetail},
 };
 use leptos::prelude::*;
 
 use super::{
+    amount_field::amount_field,
     evidence_files::{file_field, file_list},
-    form_field::{AreaField, LineField, described, is_wrong},
+    form_field::{AreaField, LineField, TickField, described, is_wrong},
     icon::{Icon, IconName},
 };
 use crate::{
@@ -20,7 +21,7 @@ use crate::{
         refused::{Kept, ids},
     },
     error::{Field, RefusalView},
-    islands::{AmountDifference, Submit},
+    islands::Submit,
     text,
 };
 
@@ -45,21 +46,26 @@ pub fn ConfirmForm<'a>(
     let row = &detail.row;
     let correct = verb == Verb::Correct;
     let amount = row.amount.as_ref().filter(|_| !correct);
-    let amount = amount.map(|record| evidence_amount(record, &kept, refusal));
+    let amount = amount.map(|record| amount_field(verb, record, &kept, refusal));
     let chosen = kept.outcome;
     let choices =
         if correct { corrections(chosen, refusal) } else { choices(detail, chosen, refusal) };
+    let against = verb == Verb::Confirm
+        && (kept.overrides
+            || refusal.is_some_and(|refusal| refusal.code == Code::ProviderContradicts));
     let (title, label, busy, labels) = if correct {
         ("Correct the outcome", "Ask for the chosen correction", "Sending", Vec::new())
     } else {
         (
             "Confirm the outcome",
-            "Confirm the chosen outcome",
+            // Whether it confirms or asks is for the box below, which the button does not follow.
+            if against { "Send the chosen outcome" } else { "Confirm the chosen outcome" },
             if detail.kind.lookup { "Asking the provider, then deciding" } else { "Deciding" },
-            labels(detail),
+            if against { Vec::new() } else { labels(detail) },
         )
     };
     let without = without_evidence(&kept, files);
+    let overriding = against.then(|| overriding(kept.overrides));
     let reference = view! {
         <LineField
             field=Field::ExternalReference
@@ -103,7 +109,7 @@ pub fn ConfirmForm<'a>(
             <input type="hidden" name="id" value=id/>
             <input type="hidden" name="version" value=version/>
             {first}
-            {choices} {reference} {amount} {reason} {evidence} {attached}
+            {choices} {reference} {amount} {reason} {evidence} {attached} {overriding}
             {consequence}
             {without}
             <div class="form-actions">
@@ -118,6 +124,22 @@ pub fn ConfirmForm<'a>(
                 </a>
             </div>
         </form>
+    }
+    .into_any()
+}
+
+/// The way on where the contrary is said: only a form that was refused for it has one, so that nobody
+/// overrides what they have not read.
+fn overriding(ticked: bool) -> AnyView {
+    view! {
+        <TickField
+            field=Field::Override
+            help="The provider or the record says the contrary of what you chose. Ticked, this asks a second \
+                  person, and nothing is decided until they agree. Then what says the contrary stays on the \
+                  record beside both names, and an incident keeps the outcome disputed. Left empty, it is \
+                  refused again for as long as the contrary is said."
+            ticked
+        />
     }
     .into_any()
 }
@@ -314,80 +336,4 @@ fn choice(outcome: Outcome, title: &'static str, help: String, chosen: bool) -> 
             </span>
         </label>
     }
-}
-
-fn evidence_amount(record: &Money, kept: &Kept, refusal: Option<&RefusalView>) -> AnyView {
-    let field = Field::AmountMinor;
-    let wrong = is_wrong(field, refusal) || is_wrong(Field::Currency, refusal);
-    let error = wrong.then(|| {
-        view! {
-            <p class="field-error" id="amount_minor-error">
-                {format!("{} {}", field.mend(), Field::Currency.mend())}
-            </p>
-        }
-    });
-    // The record's own currency is no decision; it counts only beside an amount.
-    let currency =
-        if kept.currency.is_empty() { record.currency.clone() } else { kept.currency.clone() };
-    let fields = (Field::AmountMinor.as_str().to_owned(), Field::Currency.as_str().to_owned());
-    let values = (kept.amount_minor.clone(), currency.clone());
-    let help = format!(
-        "As the statement has it, with its decimals, or as a whole number of the smallest unit: {} is \
-         {record}. Another amount than the one on record is refused.",
-        record.amount_minor
-    );
-    let difference = view! {
-        <AmountDifference
-            record_minor=record.amount_minor
-            record_currency=record.currency.clone()
-            fields
-            values
-        />
-    };
-    view! {
-        <div class="field" data-invalid=wrong.then_some("true")>
-            <label class="field-label" for="amount_minor">
-                {field.label()}
-                <span class="field-optional">" (may stay empty)"</span>
-            </label>
-            <div class="input-pair">
-                <input
-                    class="input"
-                    type="text"
-                    inputmode="decimal"
-                    id="amount_minor"
-                    name="amount_minor"
-                    value=kept.amount_minor.clone()
-                    maxlength="20"
-                    autocomplete="off"
-                    aria-describedby=described(field, wrong)
-                />
-                <input
-                    class="input"
-                    type="text"
-                    id="currency"
-                    name="currency"
-                    value=currency
-                    maxlength="3"
-                    autocomplete="off"
-                    aria-label="Currency in the evidence"
-                />
-            </div>
-            {error}
-            <p class="field-help" id="amount_minor-help">
-                {help}
-            </p>
-            <dl class="compare">
-                <div>
-                    <dt>"On record"</dt>
-                    <dd>{record.to_string()}</dd>
-                </div>
-                <div class="compare-difference compare-follows">
-                    <dt>"Difference to your evidence"</dt>
-                    <dd aria-live="polite">{difference}</dd>
-                </div>
-            </dl>
-        </div>
-    }
-    .into_any()
 }

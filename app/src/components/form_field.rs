@@ -93,6 +93,29 @@ pub fn AreaField<'a>(
     .into_any()
 }
 
+/// A box that changes what the form asks for; only its sender ticks it.
+#[component]
+pub fn TickField(
+    /// Which; its name is the posted one.
+    field: Field,
+    /// What it means.
+    help: &'static str,
+    /// Whether it was ticked, in a form that was held.
+    ticked: bool,
+) -> impl IntoView {
+    let name = field.as_str();
+    view! {
+        <label class="choice">
+            <input type="checkbox" id=name name=name value="true" checked=ticked/>
+            <span class="choice-body">
+                <span class="choice-title">{field.label()}</span>
+                <span class="choice-help">{help}</span>
+            </span>
+        </label>
+    }
+    .into_any()
+}
+
 /// The words of a refused form, ticked: what is ticked is sent again, and what is written below is
 /// added to it.
 fn kept_box(name: &'static str, kept: String, cut: bool) -> AnyView {

@@ -3,6 +3,7 @@
 
 pub mod account;
 pub mod amount;
+pub mod amount_field;
 pub mod audit;
 pub mod body_view;
 pub mod chain;

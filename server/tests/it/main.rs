@@ -33,6 +33,7 @@ mod live;
 mod looks;
 mod mail;
 mod notices;
+mod of_two;
 mod oidc;
 mod one_timeline;
 mod pages_flows;

@@ -12,7 +12,7 @@ use super::{
     known::WhatIsKnown,
     refusal::RefusalSummary,
     sections::{count_facts, lease_facts},
-    words::{self, Lookup},
+    words::{self, Lookup, by_force},
 };
 use crate::{
     api::{
@@ -20,8 +20,9 @@ use crate::{
         refused::{Kept, RefusedForm},
     },
     components::{
+        amount_field::amount_field,
         confirm_form::{ConfirmForm, takes_two},
-        form_field::LineField,
+        form_field::{LineField, TickField},
         given_back::given_back,
         icon::{Icon, IconName},
         key::Key,
@@ -72,13 +73,15 @@ pub fn FormBody<'a>(
         let other = known.other.as_ref();
         view! { <RefusalSummary refusal verb detail other/> }.into_any()
     });
-    let hint = refusal.is_none().then(|| offer.as_ref().and_then(hint)).flatten();
+    let hint = refusal.is_none().then(|| offer.as_ref().and_then(|offer| hint(offer, detail)));
+    let hint = hint.flatten();
     let moved_on =
         known.opened_at.map(|at| moved_on("operation", at, row.status.label(), row.version));
     let enabled = known.opened_at.is_some()
         || verb.fits(row.status)
             && offer.as_ref().is_none_or(|offer| {
-                offer.missing.is_none() && offer.refusal != Some(Code::NotAllowedInState)
+                offer.missing.is_none()
+                    && (offer.refusal != Some(Code::NotAllowedInState) || by_force(offer, detail))
             });
     let facts = match verb {
         Verb::Confirm => view! { <WhatIsKnown detail answer=known.answer/> }.into_any(),
@@ -99,7 +102,10 @@ pub fn FormBody<'a>(
     };
     let mut decided_on = detail.clone();
     decided_on.row.version = known.opened_at.unwrap_or(row.version);
-    let form = form(&decided_on, verb, refusal.as_ref(), kept, &known.files, enabled);
+    let forced = offer.as_ref().is_some_and(|offer| by_force(offer, detail))
+        || verb == Verb::Release && kept.force;
+    let force = forced.then(|| force(kept.force));
+    let form = form(&decided_on, verb, refusal.as_ref(), (kept, force), &known.files, enabled);
     view! {
         <article class="detail">
             <header class="detail-head">
@@ -128,16 +134,33 @@ pub fn FormBody<'a>(
 }
 
 /// Why an action would be refused now, before anybody tries.
-fn hint(offer: &ActionOffer) -> Option<AnyView> {
+fn hint(offer: &ActionOffer, detail: &OperationDetail) -> Option<AnyView> {
     let code = offer.refusal.or_else(|| offer.missing.map(|_| Code::PermissionMissing))?;
-    Some(would_be_refused(code, offer.missing, None))
+    let forced = by_force(offer, detail);
+    let more =
+        forced.then(|| "The worker still beats: the box below asks a second person.".to_owned());
+    Some(would_be_refused(code, offer.missing, more))
+}
+
+/// The box that takes the lease all the same.
+fn force(ticked: bool) -> AnyView {
+    view! {
+        <TickField
+            field=Field::Force
+            help="The worker may be calling the provider at this moment. Ticked, this asks a second person, \
+                  and nothing is released until they agree. Left empty, it is refused for as long as the \
+                  worker beats."
+            ticked
+        />
+    }
+    .into_any()
 }
 
 fn form(
     detail: &OperationDetail,
     verb: Verb,
     refusal: Option<&RefusalView>,
-    kept: Kept,
+    (kept, force): (Kept, Option<AnyView>),
     files: &[EvidenceFile],
     enabled: bool,
 ) -> AnyView {
@@ -158,17 +181,21 @@ fn form(
         return view! { <ConfirmForm verb detail kept files refusal enabled consequence/> }
             .into_any();
     }
+    let amount = detail.row.amount.as_ref().filter(|_| verb == Verb::Compensate);
+    let amount = amount.map(|record| amount_field(verb, record, &kept, refusal));
     let label = words::title(verb, status);
     view! {
         <form class="form" method="post" action=posted_to(verb) aria-label=label>
         <input type="hidden" name="id" value=detail.row.id.to_string()/>
         <input type="hidden" name="version" value=detail.row.version.to_string()/>
+        {amount}
         <LineField
             field=Field::Reason
             help="Why, in a sentence. It stays on the record under your name."
             value=kept.reason
             refusal
         />
+        {force}
         {consequence}
         <div class="form-actions">
             <Submit

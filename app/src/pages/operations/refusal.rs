@@ -12,12 +12,13 @@ use leptos::prelude::*;
 
 use crate::{
     components::{
+        amount_field::amount_to_mend,
         notice::right,
         receipt_view::decided,
         refusal_summary::{refusal_frame, to_mend},
         timestamp::Timestamp,
     },
-    error::RefusalView,
+    error::{Field, RefusalView},
     text,
 };
 
@@ -43,6 +44,12 @@ fn particulars(
     other: Option<&Receipt>,
 ) -> AnyView {
     match refusal.code {
+        Code::Unprocessable
+            if verb == Verb::Compensate
+                && matches!(refusal.field, Some(Field::AmountMinor | Field::Currency)) =>
+        {
+            amount_to_mend(verb)
+        }
         Code::Unprocessable => refusal.field.map(to_mend).into_any(),
         Code::Stale => changes(refusal.shown, detail),
         Code::DecidedOtherwise => other

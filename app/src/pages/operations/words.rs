@@ -2,7 +2,9 @@
 
 use domain::{
     action::Verb,
+    lease::LeaseState,
     operation::Status,
+    problem::Code,
     view::{ActionOffer, OperationDetail},
 };
 
@@ -74,6 +76,16 @@ impl Lookup {
             (true, false) => Self::Offered,
         }
     }
+}
+
+/// Whether an action can be asked for by force alone: the lease of a worker that beats, by whoever may
+/// release one that ended.
+#[must_use]
+pub fn by_force(offer: &ActionOffer, detail: &OperationDetail) -> bool {
+    offer.verb == Verb::Release
+        && offer.missing.is_none()
+        && offer.refusal == Some(Code::NotAllowedInState)
+        && detail.row.lease.state == LeaseState::Live
 }
 
 /// What follows, in a sentence or two above the button.

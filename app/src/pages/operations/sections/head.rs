@@ -101,7 +101,7 @@ fn main_action(detail: &OperationDetail, offer: &ActionOffer) -> AnyView {
                 <span class="button button--primary" role="link" aria-disabled="true">
                     {label}
                 </span>
-                <p class="menu-why">{why}</p>
+                <p class="menu-why">{why} " " {forced(detail, offer)}</p>
             </div>
         }
         .into_any(),
@@ -125,10 +125,20 @@ fn menu_item(detail: &OperationDetail, offer: &ActionOffer) -> AnyView {
                     {label}
                     <span class="menu-why">{why}</span>
                 </span>
+                {forced(detail, offer)}
             </li>
         }
         .into_any(),
     }
+}
+
+/// The way to the form that takes a lease from a worker that beats: never the button itself, for a look at
+/// a call that goes well is no reason to end it.
+fn forced(detail: &OperationDetail, offer: &ActionOffer) -> Option<AnyView> {
+    words::by_force(offer, detail).then(|| {
+        view! { <a href=href(detail, offer)>"Release it all the same, with a second person"</a> }
+            .into_any()
+    })
 }
 
 /// Why an action cannot be taken. What a person could still look into keeps its link: its page says
