@@ -6,7 +6,7 @@ use leptos::{prelude::*, server_fn::ServerFn as _};
 
 use super::{
     form_field::{AreaField, kept_text},
-    notice::{Notice, Tone},
+    notice::{Notice, Tone, lacks},
     part::Part,
     slice::Slice,
     timestamp::Timestamp,
@@ -56,7 +56,7 @@ pub fn Notes<'a>(
         }
         .into_any()
     } else {
-        let words = format!("Your role lacks the right to {}.", Permission::Note.label());
+        let words = lacks(Permission::Note);
         let unsaid = (!kept.text.is_empty()).then(|| {
             view! {
                 <p class="field-label">"What you wrote was not stored:"</p>

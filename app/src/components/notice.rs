@@ -96,10 +96,21 @@ pub fn FailedPart(
 /// Which right is missing, and who holds it.
 #[must_use]
 pub fn right(missing: Permission) -> AnyView {
-    let holders: Vec<_> = missing.holders().iter().map(ToString::to_string).collect();
-    let words =
-        format!("It takes the right to {}. Held by: {}.", missing.label(), holders.join(", "));
+    let words = format!("It takes the right to {}. {}", missing.label(), held_by(missing));
     view! { <p>{words}</p> }.into_any()
+}
+
+/// The same beside a button that does nothing for the reader.
+#[must_use]
+pub fn lacks(missing: Permission) -> String {
+    format!("Your role lacks the right to {}. {}", missing.label(), held_by(missing))
+}
+
+/// The roles that hold a right: whom to ask.
+#[must_use]
+pub fn held_by(right: Permission) -> String {
+    let holders: Vec<_> = right.holders().iter().map(ToString::to_string).collect();
+    format!("Held by: {}.", holders.join(", "))
 }
 
 /// Why an action would be refused now, before anybody tries; `more` is said after the advice.

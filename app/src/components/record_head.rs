@@ -14,6 +14,7 @@ use super::{
     icon::{Icon, IconName},
     key::Key,
     mark::{Mark, MarkBadge},
+    notice::lacks,
 };
 use crate::islands::CopyButton;
 
@@ -135,7 +136,7 @@ fn action(subject: &Subject, version: i64, offered: Offered) -> (AnyView, AnyVie
 #[must_use]
 pub fn why_not(offer: &ActionOffer) -> Option<String> {
     if let Some(missing) = offer.missing {
-        return Some(format!("Your role lacks the right to {}.", missing.label()));
+        return Some(lacks(missing));
     }
     match offer.refusal? {
         Code::TooEarly | Code::SecondPersonRequired | Code::ApprovalPending => None,

@@ -3,6 +3,7 @@
 use domain::{access::Permission, action::Subject, view::ArtifactName};
 use leptos::prelude::*;
 
+use super::notice::lacks;
 use crate::api::{records::permits, reveal::form};
 
 /// The link below a body in which something is masked; nothing where nothing is.
@@ -22,7 +23,7 @@ pub fn reveal_link(
             view! { <p class="reveal-link"><a class="button" href=href>{label}</a></p> }.into_any(),
         );
     }
-    let why = format!("Your role lacks the right to {}.", Permission::Reveal.label());
+    let why = lacks(Permission::Reveal);
     Some(
         view! {
             <p class="reveal-link">

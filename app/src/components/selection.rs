@@ -10,6 +10,7 @@ use domain::{
 };
 use leptos::prelude::*;
 
+use super::notice::lacks;
 use crate::{
     api::{bulks::FREEZE, records::permits},
     location::Asked,
@@ -63,11 +64,6 @@ pub const fn verb_word(target: TargetType, verb: Verb) -> &'static str {
 
 fn may(right: Permission) -> bool {
     permits(right).unwrap_or_default()
-}
-
-/// Why a button does nothing for the reader.
-fn lacks(right: Permission) -> String {
-    format!("Your role lacks the right to {}.", right.label())
 }
 
 /// The bar.

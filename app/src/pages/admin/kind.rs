@@ -11,7 +11,7 @@ use crate::{
         reading::Reading,
         records::permits,
     },
-    components::{facts::fact, part::Part},
+    components::{facts::fact, notice::lacks, part::Part},
     error::ConsoleError,
     location::href,
     pages::{
@@ -47,7 +47,7 @@ fn change(form: &str) -> AnyView {
         return view! { <a class="button button--primary" href=form.to_owned()>{label}</a> }
             .into_any();
     }
-    let why = format!("Your role lacks the right to {}.", Permission::ManageKinds.label());
+    let why = lacks(Permission::ManageKinds);
     view! {
         <div>
             <span class="button button--primary" role="link" aria-disabled="true">{label}</span>

@@ -8,6 +8,7 @@ use crate::{
     components::{
         evidence_files::file_link,
         facts::{fact, fact_key, text_or_link},
+        notice::lacks,
         part::Part,
         slice::Slice,
         timestamp::Timestamp,
@@ -63,7 +64,7 @@ fn attach(id: OperationId) -> AnyView {
         return view! { <p class="evidence-more"><a class="button" href=href>{label}</a></p> }
             .into_any();
     }
-    let why = format!("Your role lacks the right to {}.", Permission::Evidence.label());
+    let why = lacks(Permission::Evidence);
     view! {
         <p class="evidence-more">
             <span class="button" role="link" aria-disabled="true">{label}</span>

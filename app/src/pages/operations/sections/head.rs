@@ -15,7 +15,7 @@ use crate::{
         gather_link::gather_link,
         icon::{Icon, IconName},
         key::Key,
-        notice::{Notice, Tone},
+        notice::{Notice, Tone, lacks},
         state_badge::{StateBadge, flags},
         timestamp::Timestamp,
     },
@@ -145,7 +145,7 @@ fn forced(detail: &OperationDetail, offer: &ActionOffer) -> Option<AnyView> {
 /// more, and the server decides.
 fn why_not(detail: &OperationDetail, offer: &ActionOffer) -> Option<String> {
     if let Some(missing) = offer.missing {
-        return Some(format!("Your role lacks the right to {}.", missing.label()));
+        return Some(lacks(missing));
     }
     match offer.refusal? {
         Code::NotAllowedInState if offer.verb == Verb::Release => {
