@@ -100,13 +100,15 @@ pub fn right(missing: Permission) -> AnyView {
     view! { <p>{words}</p> }.into_any()
 }
 
-/// The same beside what cannot be pressed.
+/// The same beside a button that does nothing for the reader.
 #[must_use]
 pub fn lacks(missing: Permission) -> String {
     format!("Your role lacks the right to {}. {}", missing.label(), held_by(missing))
 }
 
-fn held_by(right: Permission) -> String {
+/// The roles that hold a right: whom to ask.
+#[must_use]
+pub fn held_by(right: Permission) -> String {
     let holders: Vec<_> = right.holders().iter().map(ToString::to_string).collect();
     format!("Held by: {}.", holders.join(", "))
 }

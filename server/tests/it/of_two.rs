@@ -155,6 +155,8 @@ async fn a_lease_that_beats_is_released_by_force_from_its_form_by_two_people() {
     for (path, words) in [(&place, "Release it all the same"), (&form, "name=\"force\"")] {
         let page = viewer.get(path).await.text();
         assert!(!page.contains(words), "nothing to tick for who may not: {page}");
+        let holders = "the right to release stuck leases. Held by: operator, approver.";
+        assert!(page.contains(holders), "whom to ask: {page}");
     }
     let not_theirs = release(&viewer, &target, true).await;
     refused_form(&not_theirs, &form, Code::PermissionMissing);

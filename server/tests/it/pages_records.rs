@@ -156,7 +156,10 @@ async fn a_dead_event_says_what_waits_behind_it_and_what_skipping_it_means() {
         browser.post("/act/records/decide", &fields).await
     };
     let viewer = stage.browser("viewer@acme.test").await;
-    has(&says(&viewer, &dead).await, &["Your role lacks the right to"]);
+    has(
+        &says(&viewer, &dead).await,
+        &["Your role lacks the right to", "Held by: operator, approver."],
+    );
     let refused = leads_to(&skip(&viewer, "3").await, &dead);
     has(&says(&viewer, &refused).await, &[Code::PermissionMissing.title()]);
     let stale = leads_to(&skip(&operator, "2").await, &dead);
@@ -247,7 +250,10 @@ async fn a_late_message_says_that_it_may_have_been_done_and_who_may_decide() {
         ],
     );
     let viewer = stage.browser("viewer@acme.test").await;
-    has(&says(&viewer, &message).await, &["Your role lacks the right to"]);
+    has(
+        &says(&viewer, &message).await,
+        &["Your role lacks the right to", "Held by: operator, approver."],
+    );
 
     let fields = [
         ("target_type", "inbox"),

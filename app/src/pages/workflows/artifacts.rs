@@ -10,7 +10,7 @@ use leptos::prelude::*;
 
 use crate::{
     api::{records::permits, reveal::form},
-    components::{part::Part, slice::Slice},
+    components::{notice::held_by, part::Part, slice::Slice},
     location::{href, pairs, value},
 };
 
@@ -89,8 +89,9 @@ fn lacks(detail: &WorkflowDetail, step: &StepView) -> Option<AnyView> {
         return None;
     }
     let why = format!(
-        "Masked fields stay masked in the downloads: your role lacks the right to {}.",
-        Permission::Reveal.label()
+        "Masked fields stay masked in the downloads: your role lacks the right to {}. {}",
+        Permission::Reveal.label(),
+        held_by(Permission::Reveal)
     );
     Some(view! { <li class="cell-sub">{why}</li> }.into_any())
 }
