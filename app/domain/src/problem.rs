@@ -97,7 +97,7 @@ codes! {
     /// Not in the table of moves.
     NotAllowedInState = "not_allowed_in_state", 409, "This action does not apply to the state the operation is in.", "Nothing was done.";
     /// The provider says the contrary.
-    ProviderContradicts = "provider_contradicts", 409, "The provider says the contrary right now.", "Nothing was decided. Look at the provider's answer; overriding it needs a second person.";
+    ProviderContradicts = "provider_contradicts", 409, "The provider says the contrary right now.", "Nothing was decided. Look at the provider's answer; only a confirmation can be sent against it, to a second person.";
     /// The provider may still be working on it.
     TooEarly = "too_early", 409, "It is too early to say that it did not happen: the call may still be under way at the provider.", "Nothing was decided. Try again after the instant shown.";
     /// A request for the same action waits.
