@@ -15,6 +15,7 @@ use super::{
     form_field::LineField,
     given_back::given_back,
     icon::{Icon, IconName},
+    moves::Told,
     notice::{moved_on, right, would_be_refused},
     receipt_view::decided,
     refusal_summary::{refusal_frame, to_mend},
@@ -40,6 +41,8 @@ pub struct Decision {
     pub opened_at: Option<i64>,
     /// Where the record stands now, in a word.
     pub state: String,
+    /// The record's moves, by which a stale form is told what changed.
+    pub moves: Vec<Told>,
     /// Whether it can be done, and by whom; `None` where the record does not offer it at all.
     pub offer: Option<ActionOffer>,
     /// The heading, such as *Requeue the event*.
@@ -125,7 +128,8 @@ fn summary(refusal: &RefusalView, decision: &Decision, other: Option<&Receipt>) 
                 decision.state,
                 decision.version
             );
-            Some(view! { <p>{words}</p> }.into_any())
+            let since = refusal.shown.map(|shown| since(shown, &decision.moves));
+            Some(view! { <p>{words}</p> {since} }.into_any())
         }
         Code::PermissionMissing => Some(right(
             refusal.missing.unwrap_or(decision.verb.permission_on(decision.target.kind)),
@@ -147,6 +151,24 @@ fn summary(refusal: &RefusalView, decision: &Decision, other: Option<&Receipt>) 
         _ => None,
     };
     refusal_frame(code, particulars.into_any())
+}
+
+/// Who did what since the page was shown, as far as its moves are read.
+fn since(shown: i64, moves: &[Told]) -> Option<AnyView> {
+    let moved = moves.iter().filter(|told| told.step.version > shown);
+    let items: Vec<_> = moved
+        .map(|told| {
+            let what =
+                format!(", {}: {} Version {}.", told.step.actor, told.sentence, told.step.version);
+            view! {
+                <li>
+                    <Timestamp at=told.step.at/>
+                    {what}
+                </li>
+            }
+        })
+        .collect();
+    (!items.is_empty()).then(|| view! { <ul>{items}</ul> }.into_any())
 }
 
 /// Why the action would be refused now, before anybody tries.

@@ -37,6 +37,7 @@ pub fn UndoFormPage() -> impl IntoView {
             {plan_states(&alone(detail))}
         }
         .into_any(),
+        moves: Vec::new(),
         fields: None,
         words: (verb == Verb::Continue && detail.workflow.is_some() && !detail.left)
             .then(|| closing(detail)),

@@ -19,6 +19,7 @@ use crate::{
     api::{found::Found, reading::Reading, receipts::receipt, refused::RefusedForm},
     components::{
         mark::{Mark, MarkBadge},
+        moves::Told,
         record_form::{Decision, RecordForm},
     },
     error::ConsoleError,
@@ -73,6 +74,8 @@ pub struct About {
     pub actions: Vec<ActionOffer>,
     /// What a person should see before they decide.
     pub known: AnyView,
+    /// Its moves, by which a stale form is told what changed; none where its page tells no moves.
+    pub moves: Vec<Told>,
     /// Fields beside the reason.
     pub fields: Option<AnyView>,
     /// Its own words, where those of the verb do not hold for this record.
@@ -187,6 +190,7 @@ fn form(
         version: about.version,
         opened_at: opened_at.filter(|at| *at < about.version),
         state: about.mark.word.to_owned(),
+        moves: about.moves,
         offer: about.actions.into_iter().find(|offer| offer.verb == verb),
         title: words.title.clone(),
         consequence: words.consequence,

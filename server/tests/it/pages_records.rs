@@ -163,9 +163,19 @@ async fn a_dead_event_says_what_waits_behind_it_and_what_skipping_it_means() {
     let refused = leads_to(&skip(&viewer, "3").await, &dead);
     has(&says(&viewer, &refused).await, &[Code::PermissionMissing.title()]);
     let stale = leads_to(&skip(&operator, "2").await, &dead);
-    has(&says(&operator, &stale).await, &["Your page showed version 2."]);
+    // Who did what since then, the first time and once it was decided.
+    has(&says(&operator, &stale).await, &["Your page showed version 2.", "Version 3."]);
 
     leads_to(&skip(&operator, "3").await, "/receipts/");
+    let late = [
+        ("target_type", "outbox"),
+        ("id", id),
+        ("verb", "requeue"),
+        ("version", "3"),
+        ("reason", "try"),
+    ];
+    let late = leads_to(&operator.post("/act/records/decide", &late).await, &dead);
+    has(&says(&operator, &late).await, &["Your page showed version 3.", "Version 4.", "operator"]);
     let page = says(&operator, &dead).await;
     has(&page, &["Not told, by a person\u{2019}s decision", "told by telephone"]);
     let page = says(&operator, &behind).await;

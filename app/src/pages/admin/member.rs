@@ -39,6 +39,7 @@ pub fn GrantPage() -> impl IntoView {
         key: member.email.clone(),
         actions: offers(),
         known: view! { <p class="prose">{standing(member)}</p> }.into_any(),
+        moves: Vec::new(),
         fields: Some(roles(member.role)),
         words: None,
     };

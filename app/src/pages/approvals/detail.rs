@@ -63,6 +63,7 @@ pub fn FormPage() -> impl IntoView {
                 {between(request)}
             }
             .into_any(),
+            moves: Vec::new(),
             fields: None,
             words: None,
         }

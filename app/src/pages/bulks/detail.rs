@@ -58,6 +58,7 @@ pub fn FormPage() -> impl IntoView {
             {sums(detail)}
         }
         .into_any(),
+        moves: Vec::new(),
         fields: None,
         words: None,
     };
@@ -175,6 +176,7 @@ fn form(detail: &BulkDetail, target: Subject) -> Option<AnyView> {
         version: detail.row.version,
         opened_at: None,
         state: Mark::from(detail.row.status).word.to_owned(),
+        moves: Vec::new(),
         offer: Some(offer.clone()),
         title: words.title,
         consequence: words.consequence,

@@ -68,6 +68,7 @@ pub fn FormPage() -> impl IntoView {
             {said(detail)}
         }
         .into_any(),
+        moves: told::<InboxState>(&detail.timeline, sentence),
         fields: None,
         words: None,
     };

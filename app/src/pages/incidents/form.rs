@@ -44,6 +44,7 @@ pub fn FormPage() -> impl IntoView {
                 {known}
             }
             .into_any(),
+            moves: Vec::new(),
             fields: (verb == Verb::Remove).then(|| removable(detail, &query)),
             words: None,
         }

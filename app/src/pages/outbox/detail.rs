@@ -69,6 +69,7 @@ pub fn FormPage() -> impl IntoView {
             {order(&detail.order, &detail.row)}
         }
         .into_any(),
+        moves: told::<EventStatus>(&detail.timeline, sentence),
         fields: None,
         words: None,
     };

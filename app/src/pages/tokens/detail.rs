@@ -41,6 +41,7 @@ pub fn RevokePage() -> impl IntoView {
         key: token.name.clone(),
         actions: token.actions.clone(),
         known: view! { <dl class="facts prose">{facts(token)}</dl> }.into_any(),
+        moves: Vec::new(),
         fields: None,
         words: None,
     };

@@ -80,6 +80,7 @@ pub fn FormPage() -> impl IntoView {
             {waits(&detail.approvals)}
         }
         .into_any(),
+        moves: detail.timeline.iter().filter(|step| step.step_key.is_none()).map(told).collect(),
         fields: None,
         words: words::decision_by(detail, verb),
     };
