@@ -5,13 +5,12 @@ use std::time::Duration;
 
 use axum::http::StatusCode;
 use domain::problem::Code;
-use engine::store::kind::KindPolicy;
 use serde_json::json;
 
 use crate::{
     forms::{input, leads_to, refused_form},
     step_up::{asks, cookie, prove},
-    support::{Answer, Browser, Operation, PASSWORD, Stage, charge},
+    support::{Answer, Browser, Operation, PASSWORD, Stage},
 };
 
 /// Longer than a factor counts.
@@ -42,16 +41,7 @@ async fn approved(stage: &Stage) -> String {
 /// An unknown outcome of which the provider's webhook says that it happened under another reference.
 async fn contradicted(stage: &Stage) -> Operation {
     let target = stage.unknown("acme", "INV-1").await;
-    sqlx::query(
-        "insert into evidence (tenant_id, operation_id, source, says, external_reference, amount_minor, currency,
-           actor_kind, actor)
-         select tenant_id, id, 'webhook', 'done', 'ch_9', 12900, 'EUR', 'provider', 'payments'
-         from operations where id = $1::uuid",
-    )
-    .bind(&target.id)
-    .execute(stage.database.owner_pool())
-    .await
-    .unwrap();
+    stage.webhook_said_done(&target.id).await;
     target
 }
 
@@ -193,17 +183,7 @@ async fn a_lease_that_ended_needs_no_force_and_one_that_beats_a_fresh_factor() {
 
 /// A charge that happened, of a kind that a refund undoes.
 async fn undoable(stage: &Stage) -> Operation {
-    let mut admin = stage.admin().await;
-    let tenant = admin.ensure_tenant("acme", "acme").await.unwrap();
-    let refund = KindPolicy {
-        name: "invoice.refund".into(),
-        undo_reference_member: Some("charge_id".into()),
-        search_pointers: vec![],
-        ..charge()
-    };
-    admin.put_kind(tenant, &refund).await.unwrap();
-    let kind = KindPolicy { undo_kind: Some("invoice.refund".into()), ..charge() };
-    admin.put_kind(tenant, &kind).await.unwrap();
+    stage.refundable().await;
     let target = stage.unknown("acme", "INV-1").await;
     let operator = stage.staff("operator@acme.test").await;
     let confirm = format!("/operations/{}/actions/confirm", target.id);

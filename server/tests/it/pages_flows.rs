@@ -214,22 +214,6 @@ async fn the_waterfall_draws_what_began_and_says_what_waits_for_what() {
     assert!(took(&page, "mail").contains("since "), "{}", took(&page, "mail"));
 }
 
-/// Charges of the tenant can be given back.
-async fn refundable(stage: &Stage) {
-    let mut admin = stage.admin().await;
-    let tenant = admin.ensure_tenant("acme", "acme").await.unwrap();
-    let refund = KindPolicy {
-        name: "invoice.refund".into(),
-        undo_reference_member: Some("charge_id".into()),
-        search_pointers: vec![],
-        ..charge()
-    };
-    let undoable = KindPolicy { undo_kind: Some("invoice.refund".into()), ..charge() };
-    for kind in [refund, undoable] {
-        admin.put_kind(tenant, &kind).await.unwrap();
-    }
-}
-
 /// A charge that happened and that two people want undone: the page of its undo.
 async fn undoing(stage: &Stage, key: &str) -> String {
     let target = stage.unknown("acme", key).await;
@@ -265,7 +249,7 @@ async fn refund(service: &Program<'_>, outcome: &str) {
 #[tokio::test]
 async fn an_undo_is_called_running_unknown_or_failed_and_never_undone_before_it_is() {
     let stage = Stage::open().await;
-    refundable(&stage).await;
+    stage.refundable().await;
     let service = stage.service("acme").await;
     let operator = stage.browser("operator@acme.test").await;
     let running = "It is being undone; whether that succeeds is not known yet.";
@@ -304,7 +288,7 @@ async fn an_undo_is_called_running_unknown_or_failed_and_never_undone_before_it_
 async fn a_plan_says_before_it_runs_what_would_be_undone_in_which_order_and_what_stays_done() {
     let stage = Stage::open().await;
     kinds(&stage).await;
-    refundable(&stage).await;
+    stage.refundable().await;
     let service = stage.service("acme").await;
     let id = started(&service).await;
     let path = format!("/workflows/{id}");

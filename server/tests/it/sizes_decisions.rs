@@ -41,18 +41,7 @@ async fn tell(stage: &Stage, id: &str) {
 #[tokio::test]
 async fn the_forms_of_a_decision_stay_within_their_bound() {
     let stage = Stage::open().await;
-    let mut admin = stage.admin().await;
-    let tenant = admin.ensure_tenant("acme", "acme").await.unwrap();
-    let refund = KindPolicy {
-        name: "invoice.refund".into(),
-        undo_reference_member: Some("charge_id".into()),
-        search_pointers: vec![],
-        ..charge()
-    };
-    let undoable = KindPolicy { undo_kind: Some("invoice.refund".into()), ..charge() };
-    for kind in [refund, undoable] {
-        admin.put_kind(tenant, &kind).await.unwrap();
-    }
+    stage.refundable().await;
     let operator = stage.browser("operator@acme.test").await;
     let done = heavy_operation(&stage).await;
     let unknown = stage.unknown("acme", "INV-1").await;

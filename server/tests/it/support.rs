@@ -93,6 +93,36 @@ pub fn charge() -> KindPolicy {
 }
 
 impl Stage {
+    /// Charges of acme can be given back, by a refund.
+    pub async fn refundable(&self) {
+        let mut admin = self.admin().await;
+        let tenant = admin.ensure_tenant("acme", "acme").await.unwrap();
+        let refund = KindPolicy {
+            name: "invoice.refund".into(),
+            undo_reference_member: Some("charge_id".into()),
+            search_pointers: vec![],
+            ..charge()
+        };
+        let undoable = KindPolicy { undo_kind: Some("invoice.refund".into()), ..charge() };
+        for kind in [refund, undoable] {
+            admin.put_kind(tenant, &kind).await.unwrap();
+        }
+    }
+
+    /// The provider's webhook said of an operation that it happened, under a reference that nobody else named.
+    pub async fn webhook_said_done(&self, id: &str) {
+        sqlx::query(
+            "insert into evidence (tenant_id, operation_id, source, says, external_reference, amount_minor, currency,
+               actor_kind, actor)
+             select tenant_id, id, 'webhook', 'done', 'ch_9', 12900, 'EUR', 'provider', 'payments'
+             from operations where id = $1::uuid",
+        )
+        .bind(id)
+        .execute(self.database.owner_pool())
+        .await
+        .unwrap();
+    }
+
     pub async fn open() -> Self {
         Self::open_with(&[]).await
     }

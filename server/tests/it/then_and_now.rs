@@ -104,16 +104,7 @@ async fn who_decides_reads_what_moved_and_what_evidence_came_since() {
     let again = json!({ "version": target.version, "reason": "their page is up again" });
     let path = format!("/operations/{}/actions/reconcile", target.id);
     operator.post(&path, &again).await.expect(StatusCode::OK);
-    sqlx::query(
-        "insert into evidence (tenant_id, operation_id, source, says, external_reference, amount_minor, currency,
-           actor_kind, actor)
-         select tenant_id, id, 'webhook', 'done', 'ch_9', 12900, 'EUR', 'provider', 'payments'
-         from operations where id = $1::uuid",
-    )
-    .bind(&target.id)
-    .execute(stage.database.owner_pool())
-    .await
-    .unwrap();
+    stage.webhook_said_done(&target.id).await;
 
     for place in [request.clone(), format!("{request}/approve")] {
         let page = says(&approver, &place).await;

@@ -2,25 +2,14 @@
 
 use axum::http::StatusCode;
 use domain::problem::Code;
-use engine::store::kind::KindPolicy;
 use serde_json::json;
 
-use crate::support::{Stage, charge};
+use crate::support::Stage;
 
 #[tokio::test]
 async fn a_charge_is_given_back_by_two_people_and_the_failed_refund_is_accepted() {
     let stage = Stage::open().await;
-    let mut admin = stage.admin().await;
-    let tenant = admin.ensure_tenant("acme", "acme").await.unwrap();
-    let refund = KindPolicy {
-        name: "invoice.refund".into(),
-        undo_reference_member: Some("charge_id".into()),
-        search_pointers: vec![],
-        ..charge()
-    };
-    admin.put_kind(tenant, &refund).await.unwrap();
-    let undoable = KindPolicy { undo_kind: Some("invoice.refund".into()), ..charge() };
-    admin.put_kind(tenant, &undoable).await.unwrap();
+    stage.refundable().await;
     let unknown = stage.unknown("acme", "INV-1").await;
     let operator = stage.staff("operator@acme.test").await;
     let approver = stage.staff("approver@acme.test").await;
